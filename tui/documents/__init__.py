@@ -1,0 +1,1 @@
+"""Files in, `Document` out: one reader per format, source trees, the chunker."""

@@ -1,0 +1,80 @@
+"""A document as the rest of the program sees it: one text, and spans that say where each part came from."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Literal
+
+import msgspec
+
+SpanKind = Literal["page", "file"]
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A page or a file: `text[start:end]` of the document. Spans tile the text from 0 to its length."""
+
+    kind: SpanKind
+    label: str
+    """Printed page label (`xii`, `12`) or path relative to the source tree."""
+    number: int
+    """1-based: page number, or index of the file."""
+    start: int
+    end: int
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """A heading at offset `start`; `level` 1 is the highest."""
+
+    start: int
+    level: int
+    title: str
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that was read. `text` is well-formed Unicode (no lone surrogates, no NUL, no U+FFFE)."""
+
+    path: str
+    """As the user named it."""
+    name: str
+    """File or folder name, for people."""
+    kind: Literal["pdf", "text", "markdown", "code", "tree"]
+    text: str
+    spans: tuple[Span, ...]
+    headings: tuple[Heading, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What was not read and why, one sentence each; shown to the user, never swallowed."""
+    sha256: str = ""
+    """Of the file's bytes (of the names and contents for a tree)."""
+    encoding: str = ""
+    """Of a text file: what was decided."""
+
+    @property
+    def pages(self) -> int:
+        """Number of pages; 0 for a document without pages."""
+        return sum(1 for span in self.spans if span.kind == "page")
+
+    def spans_in(self, start: int, end: int) -> tuple[Span, ...]:
+        """The spans that `text[start:end]` touches; an empty range touches the span it lies in."""
+        if not self.spans:
+            return ()
+        starts = [span.start for span in self.spans]
+        first = max(0, bisect.bisect_right(starts, start) - 1)
+        last = max(first + 1, bisect.bisect_left(starts, end))
+        return self.spans[first:last]
+
+
+class Chunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a document: `text == document.text[start:end]`; chunks tile the text."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    """Exact, by the counter that was given."""
+    pages: tuple[int, int] | None
+    """First and last page number touched; None without pages."""
+    files: tuple[str, ...] = ()
+    """Labels of the files touched, for a tree."""
+    heading: str = ""
+    """Heading path at the chunk's start, ` › ` between levels."""

@@ -1,0 +1,1 @@
+"""What is known of a GGUF file: header, vocabulary, the demo model."""

@@ -1,0 +1,1 @@
+"""What is done with documents: summarize, ask, ledger, journal."""

@@ -1,0 +1,1 @@
+"""llama-server: find, flags, launch, supervise, diagnose, the HTTP client."""

@@ -1,0 +1,1 @@
+"""What lasts: the database, slot files and their manifests."""
