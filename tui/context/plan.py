@@ -57,29 +57,35 @@ class ContextPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan is made of. `head(n)` of a conversation is its first message with the first `n` documents in it."""
+    """What a plan is made of."""
 
     heads: tuple[tuple[Message, ...], ...]
-    """The opening messages with 0, 1, … all documents; at least one entry."""
+    """The opening messages with the first 0, 1, … all documents in them; at least one entry, each may be empty."""
     names: tuple[str, ...]
     """Names of the documents, one fewer than `heads`."""
     history: tuple[Message, ...]
-    draft: Message | None
+    draft: str
 
 
-async def make_plan(assembler: PromptAssembler, parts: PlanParts, *, context: int, reserve: int) -> ContextPlan:
-    """Count every part exactly by assembling the prompt as it grows, part by part."""
+async def make_plan(
+    assembler: PromptAssembler, parts: PlanParts, *, context: int, reserve: int
+) -> ContextPlan:
+    """Count every part exactly by assembling the prompt as it grows, part by part.
 
-    async def total(messages: Sequence[Message]) -> int:
-        return len((await assembler.assemble(messages)).ids)
+    Each prompt ends with a user message (empty until the draft's turn), since many templates refuse one without;
+    its frame is counted under `system`.
+    """
+
+    async def total(messages: Sequence[Message], draft: str = "") -> int:
+        return len((await assembler.assemble((*messages, Message("user", draft)))).ids)
 
     counts = [await total(head) for head in parts.heads]
     documents = tuple(
         (name, after - before) for name, before, after in zip(parts.names, counts, counts[1:], strict=False)
     )
-    full = parts.heads[-1]
-    with_history = await total((*full, *parts.history)) if parts.history else counts[-1]
-    with_draft = await total((*full, *parts.history, parts.draft)) if parts.draft is not None else with_history
+    settled = (*parts.heads[-1], *parts.history)
+    with_history = await total(settled) if parts.history else counts[-1]
+    with_draft = await total(settled, parts.draft) if parts.draft else with_history
     return ContextPlan(
         context=context,
         system=counts[0],

@@ -1,0 +1,242 @@
+"""Everything one run needs, opened and closed as one: the server, its client, the model, exact counts, kept slots.
+
+Both faces of the program (`cli`, `app`) open exactly this and hand it to `chat` and `reading`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+
+from tui.context.counter import TokenCounter, make_counter
+from tui.context.prompt import PromptAssembler
+from tui.context.slots import Identity, SlotKeeper, wants_swa_full
+from tui.errors import NoModel
+from tui.models.modelfile import ModelFile, open_model
+from tui.models.vocabulary import Vocabulary, read_vocabulary
+from tui.paths import Paths, ensure
+from tui.server.attach import attach
+from tui.server.binary import find_server
+from tui.server.client import LlamaClient
+from tui.server.flags import read_flags
+from tui.server.launch import LaunchRequest
+from tui.server.process import ServerProcess, ServerState
+from tui.server.types import Props
+from tui.settings import Settings, default_reserve
+from tui.store.database import Store
+from tui.store.slotfiles import SlotFiles
+
+DEFAULT_CONTEXT = 8192
+"""Context size when none is asked for; the model's own where that is smaller."""
+
+
+class RuntimeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for; empty and 0 leave it to the settings, then to longscroll."""
+
+    model: str = ""
+    ctx_size: int = 0
+    """Context size of one slot in tokens."""
+    parallel: int = 0
+    server_url: str = ""
+    api_key: str = ""
+    server: str = ""
+    """Path of the llama-server binary."""
+
+
+class FetchProgress(msgspec.Struct, frozen=True):
+    """The demo model is being fetched; bytes."""
+
+    done: int
+    total: int
+
+
+OnState = Callable[[ServerState | FetchProgress], None]
+
+
+class Runtime:
+    """One open engine. `n_ctx` is the context size of one slot, as the server reports it."""
+
+    def __init__(
+        self,
+        *,
+        client: LlamaClient,
+        props: Props,
+        model: ModelFile | None,
+        counter: TokenCounter,
+        assembler: PromptAssembler,
+        slots: SlotKeeper,
+        store: Store,
+        paths: Paths,
+        settings: Settings,
+        process: ServerProcess | None,
+    ) -> None:
+        self.client = client
+        self.props = props
+        self.model = model
+        self.counter = counter
+        self.assembler = assembler
+        self.slots = slots
+        self.store = store
+        self.paths = paths
+        self.settings = settings
+        self.process = process
+        self.warnings: list[str] = []
+
+    @property
+    def n_ctx(self) -> int:
+        return self.props.n_ctx
+
+    @property
+    def parallel(self) -> int:
+        return self.props.total_slots
+
+    @property
+    def reserve(self) -> int:
+        """Tokens kept for an answer."""
+        return default_reserve(self.n_ctx, self.settings.reserve)
+
+    @property
+    def model_name(self) -> str:
+        return self.model.name if self.model else Path(self.props.model_path).name or self.props.model_alias
+
+    @property
+    def fingerprint(self) -> str:
+        """The model's fingerprint; for a server elsewhere, its own words about the model."""
+        return self.model.fingerprint if self.model else f"{self.props.model_path}|{self.props.build_info}"
+
+    def warn(self, sentence: str) -> None:
+        """Note a warning once; both faces show `warnings`."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+
+def wanted_context(asked: int, setting: int, model: ModelFile) -> int:
+    """Context size of one slot: asked for, else the setting, else the model's own but at most DEFAULT_CONTEXT."""
+    return asked or setting or min(model.n_ctx_train or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+
+
+async def find_model(name: str, paths: Paths, on_state: OnState | None) -> Path:
+    """The file of `--model`: a path, or `demo`, which is fetched when this machine does not have it yet."""
+    from tui.models.demo import fetch_demo
+    from tui.models.resolve import resolve_model
+
+    if not name:
+        raise NoModel("No model was named.", "Give --model PATH, or --model demo for the small demo model.")
+    if name == "demo":
+
+        def report(done: int, total: int) -> None:
+            if on_state is not None:
+                on_state(FetchProgress(done, total))
+
+        return await asyncio.to_thread(fetch_demo, paths.models, report)
+    return await asyncio.to_thread(resolve_model, name, paths.models)
+
+
+@contextlib.asynccontextmanager
+async def open_runtime(
+    options: RuntimeOptions,
+    *,
+    settings: Settings,
+    paths: Paths,
+    store: Store,
+    on_state: OnState | None = None,
+) -> AsyncIterator[Runtime]:
+    """Start (or attach to) a server and yield a Runtime; a server that was started is stopped on the way out.
+
+    Raises NoModel with a diagnosis when there is no binary, no model, or the server does not start.
+    `on_state` is called from the event loop, except FetchProgress, which comes from a thread.
+    """
+    url = options.server_url or settings.server_url
+    async with contextlib.AsyncExitStack() as stack:
+        if url:
+            runtime = await _attached(stack, url, options, settings, paths, store)
+        else:
+            runtime = await _launched(stack, options, settings, paths, store, on_state)
+        yield runtime
+
+
+async def _launched(
+    stack: contextlib.AsyncExitStack,
+    options: RuntimeOptions,
+    settings: Settings,
+    paths: Paths,
+    store: Store,
+    on_state: OnState | None,
+) -> Runtime:
+    path = await find_model(options.model or settings.model, paths, on_state)
+    model = await asyncio.to_thread(open_model, path)
+    binary = await asyncio.to_thread(find_server, options.server, settings.llama_server)
+    flags = await read_flags(binary, ensure(paths.cache))
+    files = SlotFiles(ensure(paths.slots))
+    asked = wanted_context(options.ctx_size, settings.ctx_size, model)
+    request = LaunchRequest(
+        model=path,
+        ctx_size=asked,
+        parallel=options.parallel or settings.parallel or 1,
+        slot_dir=paths.slots,
+        log_file=ensure(paths.logs) / f"server-{os.getpid()}.log",
+        swa_full=wants_swa_full(model.memory, flags),
+        extra=tuple(settings.server_args),
+    )
+    process = await stack.enter_async_context(ServerProcess())
+    await process.start(binary, request, on_state=on_state)
+    vocabulary = await asyncio.to_thread(read_vocabulary, path)
+    counter = await make_counter(process.client, path, store.facts)
+    runtime = Runtime(
+        client=process.client,
+        props=process.props,
+        model=model,
+        counter=counter,
+        assembler=PromptAssembler(process.client, counter, vocabulary, process.props),
+        slots=SlotKeeper(process.client, files, Identity.of(model, process.props, request), store.facts),
+        store=store,
+        paths=paths,
+        settings=settings,
+        process=process,
+    )
+    for sentence in process.warnings:
+        runtime.warn(sentence)
+    return runtime
+
+
+async def _attached(
+    stack: contextlib.AsyncExitStack,
+    url: str,
+    options: RuntimeOptions,
+    settings: Settings,
+    paths: Paths,
+    store: Store,
+) -> Runtime:
+    server = await attach(url, options.api_key)
+    stack.push_async_callback(server.client.aclose)
+    model: ModelFile | None = None
+    vocabulary: Vocabulary | None = None
+    path = Path(server.props.model_path)
+    # The vocabulary tells special tokens apart; a server on another machine has it where we cannot read it.
+    if server.props.model_path and await asyncio.to_thread(path.is_file):
+        model = await asyncio.to_thread(open_model, path)
+        vocabulary = await asyncio.to_thread(read_vocabulary, path)
+    counter = await make_counter(server.client, path if model else None, store.facts)
+    runtime = Runtime(
+        client=server.client,
+        props=server.props,
+        model=model,
+        counter=counter,
+        assembler=PromptAssembler(server.client, counter, vocabulary, server.props),
+        slots=SlotKeeper(server.client, None, None, store.facts),
+        store=store,
+        paths=paths,
+        settings=settings,
+        process=None,
+    )
+    if options.ctx_size and options.ctx_size != runtime.n_ctx:
+        runtime.warn(
+            f"The server at {url} runs with a context of {runtime.n_ctx:,} tokens; --ctx-size {options.ctx_size:,} "
+            "has no effect on it."
+        )
+    return runtime
