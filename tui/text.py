@@ -42,5 +42,5 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Text that can be encoded as UTF-8: each lone surrogate becomes U+FFFD (llama-server answers them with HTTP 500)."""
+    """Text that can be encoded as UTF-8: lone surrogates, which llama-server answers with HTTP 500, become U+FFFD."""
     return _UNPRINTABLE_JSON.sub("\ufffd", text)
