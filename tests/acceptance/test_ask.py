@@ -1,0 +1,83 @@
+"""The second question on a document, from another process, does not pay for the document again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.papers import report
+from tests.support.processes import lines, longscroll
+from tests.support.tiny_models import build
+
+pytestmark = pytest.mark.real
+
+
+def write(tmp_path: Path, name: str, pages: int) -> Path:
+    paper = tmp_path / name
+    paper.write_text("\n\n".join(report(pages, 20)), encoding="utf-8")
+    return paper
+
+
+@pytest.mark.demo
+@pytest.mark.usefixtures("demo_in_home")
+def test_the_demo_model(own_home: Path, tmp_path: Path) -> None:
+    paper = write(tmp_path, "report.txt", 9)
+    options = (str(paper), "--model", "demo", "--ctx-size", "8192", "--json")
+    tokens = lines(longscroll(own_home, "count", *options))[0]["tokens"]
+    assert tokens >= 3000
+
+    first = asked(own_home, "Which pump failed?", options)
+    assert first["cached_tokens"] < tokens * 0.05
+    second = asked(own_home, "What did the inspector do?", options)
+    assert second["cached_tokens"] >= tokens * 0.95
+    assert second["restored_tokens"] >= tokens * 0.95
+    # Ten times sooner: demanded of the program, and far from both figures (a restore takes a hundredth).
+    assert second["ttft_s"] <= first["ttft_s"] / 10
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen35moe", "qwen3next", "mamba"])
+def test_every_kind_of_memory(own_home: Path, tmp_path: Path, tiny_models: Path, kind: str) -> None:
+    paper = write(tmp_path, "report.txt", 3)
+    model = build(kind, tiny_models)
+    options = (str(paper), "--model", str(model), "--ctx-size", "16384", "--json")
+    tokens = lines(longscroll(own_home, "count", *options))[0]["tokens"]
+    first = asked(own_home, "Which pump failed?", options)
+    assert first["restored_tokens"] == 0
+    second = asked(own_home, "What did the inspector do?", options)
+    assert second["cached_tokens"] >= tokens * 0.95
+    assert second["restored_tokens"] >= tokens * 0.95
+    assert not second["warnings"]
+
+
+def test_a_sliding_window_is_reused_or_said(own_home: Path, tmp_path: Path, tiny_models: Path) -> None:
+    paper = write(tmp_path, "report.txt", 3)
+    model = build("gemma3", tiny_models)
+    options = (str(paper), "--model", str(model), "--ctx-size", "16384", "--json")
+    tokens = lines(longscroll(own_home, "count", *options))[0]["tokens"]
+    asked(own_home, "Which pump failed?", options)
+    second = asked(own_home, "What did the inspector do?", options)
+    if second["restored_tokens"]:
+        assert second["cached_tokens"] >= tokens * 0.95
+    else:
+        assert second["cached_tokens"] < tokens * 0.05
+        assert any("sliding" in warning for warning in second["warnings"])
+
+
+@pytest.mark.demo
+@pytest.mark.usefixtures("demo_in_home")
+def test_what_does_not_fit_is_refused_with_both_numbers(own_home: Path, tmp_path: Path) -> None:
+    paper = write(tmp_path, "report.txt", 9)
+    options = (str(paper), "--model", "demo", "--ctx-size", "2048")
+    for extra in ((), ("--on-overflow", "refuse")):
+        done = longscroll(own_home, "ask", "-q", "Which pump failed?", *options, "--json", *extra)
+        assert done.returncode == 4
+        assert "2,048" in done.stderr or "2048" in done.stderr
+        assert not done.stdout.strip() or lines(done)[0].get("answer") in (None, "")
+
+
+def asked(home: Path, question: str, options: tuple[str, ...]) -> dict[str, object]:
+    done = longscroll(home, "ask", "-q", question, *options)
+    assert done.returncode == 0, done.stderr
+    [result] = lines(done)
+    return result
