@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import psutil
@@ -68,7 +69,7 @@ async def test_every_page_is_in_some_chunk(own_home: Path, tmp_path: Path) -> No
     paper = write_pdf(tmp_path / "report.pdf", report(PAGES, 22))
     chunks = lines(longscroll(own_home, "chunk", str(paper), "--max-tokens", "700", *OPTIONS))
     assert chunks[0]["start"] == 0
-    assert all(a["end"] == b["start"] for a, b in zip(chunks, chunks[1:], strict=False))
+    assert all(a["end"] == b["start"] for a, b in itertools.pairwise(chunks))
     assert all(chunk["tokens"] <= 700 for chunk in chunks)
     seen = {page for chunk in chunks for page in range(chunk["pages"][0], chunk["pages"][1] + 1)}
     assert seen == set(range(1, PAGES + 1))
