@@ -154,7 +154,7 @@ class LlamaClient:
             raise ServerAnswer("the reply is not an object", code=200, type="unreadable", request="/props")
         defaults = reply.get("default_generation_settings")
         n_ctx = defaults.get("n_ctx") if isinstance(defaults, dict) else None
-        props = await self._convert({**reply, "n_ctx": n_ctx, "raw": reply}, Props, "/props")
+        props = await self._convert({"total_slots": 0, **reply, "n_ctx": n_ctx, "raw": reply}, Props, "/props")
         self.n_ctx = props.n_ctx
         return props
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
 import os
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 
 from tui.errors import NoModel
 from tui.paths import cannot_write, ensure
-from tui.server.binary import ServerBinary
+from tui.server.binary import IN_PROCESS, ServerBinary
 from tui.server.diagnose import diagnose, spawn_failed
 from tui.server.environment import child_environment
 from tui.text import one_line
@@ -79,11 +80,18 @@ def parse_version(text: str) -> str:
     return match[2] or match[4] or (match[5] or "").strip()
 
 
-def _stamp(file: Path) -> str:
+def _stamp(binary: ServerBinary) -> str:
     """Size and change time of the binary and of the libraries beside it (a small binary may be all library)."""
     parts = []
-    resolved = file.resolve()
-    for path in sorted({resolved, *resolved.parent.glob("*llama*.*"), *resolved.parent.glob("*ggml*.*")}):
+    file = binary.file.resolve()
+    files = {file}
+    folders = [file.parent]
+    if binary.kind == "xllamacpp":
+        spec = importlib.util.find_spec(IN_PROCESS)
+        folders = [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+    for folder in folders:
+        files |= {*folder.glob("*llama*.*"), *folder.glob("*ggml*.*")}
+    for path in sorted(files):
         status = path.stat()
         parts.append(f"{path.name}:{status.st_size}:{status.st_mtime_ns}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -148,7 +156,7 @@ async def read_flags(binary: ServerBinary, cache_dir: Path) -> ServerFlags:
     """
     file = _cache_file(binary, cache_dir)
     try:
-        stamp = await asyncio.to_thread(_stamp, binary.file)
+        stamp = await asyncio.to_thread(_stamp, binary)
     except OSError as error:
         raise spawn_failed(binary, error).as_error() from error
     flags = await asyncio.to_thread(_load, file, stamp)

@@ -24,9 +24,11 @@ _STEPS = (
 )
 """What in the log means which step; the latest step stands first."""
 
+_WEIGHTS = [mark for mark, _ in _STEPS].index("load_tensors:")
+
 
 class Seen(msgspec.Struct, frozen=True):
-    """One look. `fraction`: resident memory against the model's size (estimate); `still_s`: seconds without motion."""
+    """One look. `fraction`: memory grown since the weights began, of the model's size (estimate); `still_s`: seconds without motion."""
 
     loading: bool
     detail: str
@@ -49,6 +51,7 @@ class LoadingWatch:
         self._marks: tuple[float, ...] = ()
         self._moved = time.monotonic()
         self._rest = b""
+        self._before = 0.0
         self._best = 0.0
 
     def look(self) -> Seen:
@@ -62,8 +65,10 @@ class LoadingWatch:
         loading = self._step < len(_STEPS)
         detail = _STEPS[self._step][1] if loading else "starting llama-server"
         fraction = None
-        if loading and self._size:
-            self._best = max(self._best, min(1.0, resident / self._size))
+        if self._step > _WEIGHTS:
+            self._before = resident
+        elif self._size:
+            self._best = max(self._best, min(1.0, max(0.0, resident - self._before) / self._size))
             fraction = self._best
         return Seen(loading, detail, fraction, now - self._moved)
 
