@@ -1,0 +1,71 @@
+"""Options that every command takes, before or after the command's name."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+import rich_click as click
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
+    """The shared options as given; empty or 0 where not given."""
+
+    model: str = ""
+    ctx_size: int = 0
+    parallel: int = 0
+    server_url: str = ""
+    server: str = ""
+    json: bool = False
+
+    @property
+    def api_key(self) -> str:
+        """The key for `--server-url`; from the environment, so that it is in no process list."""
+        return os.environ.get("LONGSCROLL_API_KEY", "")
+
+
+_OPTIONS = (
+    click.option("--model", metavar="PATH|demo", help="The GGUF file to use, or `demo`."),
+    click.option(
+        "--ctx-size", type=click.IntRange(min=256), metavar="N", help="Context of one conversation, in tokens."
+    ),
+    click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="How many requests run side by side."),
+    click.option(
+        "--server-url",
+        metavar="URL",
+        help="Use the llama-server that runs there; its key is read from LONGSCROLL_API_KEY.",
+    ),
+    click.option("--server", metavar="PATH", help="The llama-server binary to start (found by itself when not given)."),
+    click.option("--json", "json", is_flag=True, default=None, help="Print JSON, one object a line, and nothing else."),
+)
+
+
+def shared_options(function: _F) -> _F:
+    """Add the shared options to a command or group."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def with_shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the shared options to a command and hand them to it as one `Shared` in front.
+
+    An option after the command's name wins over the same one before it.
+    """
+
+    @click.pass_context
+    @functools.wraps(function)
+    def call(ctx: click.Context, /, **values: Any) -> Any:
+        root = ctx.find_root()
+        own = {name: values.pop(name, None) for name in Shared.__struct_fields__}
+        before = root.params if root is not ctx else {}
+        merged = {name: before.get(name) if value is None else value for name, value in own.items()}
+        shared = Shared(**{name: value for name, value in merged.items() if value is not None})
+        return ctx.exit(int(function(shared, **values)))
+
+    return shared_options(call)

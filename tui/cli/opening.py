@@ -1,0 +1,142 @@
+"""What every command opens before it works: settings, folders, the database, the engine, documents."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.cli.common import Shared
+from tui.cli.output import Out, Progress
+from tui.paths import Paths, get_paths
+from tui.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from tui.context.runtime import FetchProgress, OnState, Runtime, RuntimeOptions
+    from tui.documents.model import Document
+    from tui.server.state import ServerState
+    from tui.store.database import Store
+
+_SMALLEST_CONTEXT = 256
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """What stands before any model is chosen."""
+
+    shared: Shared
+    settings: Settings
+    paths: Paths
+    store: Store
+    out: Out
+    model: str
+    """The model to use: as named by option or setting, else `demo` when this machine has it, else empty."""
+
+    @property
+    def server_url(self) -> str:
+        """Address of the server to use instead of starting one; empty when one is to be started."""
+        return self.shared.server_url or self.settings.server_url
+
+
+@contextlib.asynccontextmanager
+async def open_ground(shared: Shared, out: Out) -> AsyncIterator[Ground]:
+    """Read the settings and open the database. Raises UsageProblem or StorageProblem."""
+    from tui.store.database import Store
+
+    paths = get_paths()
+    settings = await asyncio.to_thread(load_settings, paths.settings_file)
+    if shared.server_url and shared.model:
+        out.warn("The server at --server-url has its own model; --model has no effect.")
+    elif shared.model:
+        # An option wins over the settings, also where the setting is another way to get at a model.
+        settings = msgspec.structs.replace(settings, server_url="")
+    store = await asyncio.to_thread(Store, paths)
+    try:
+        model = await _chosen_model(shared, settings, paths, out)
+        yield Ground(shared, settings, paths, store, out, model)
+    finally:
+        await asyncio.to_thread(store.close)
+
+
+async def _chosen_model(shared: Shared, settings: Settings, paths: Paths, out: Out) -> str:
+    from tui.models.demo import demo_ready
+
+    named = shared.model or settings.model
+    if named or shared.server_url or settings.server_url:
+        return named
+    if not await asyncio.to_thread(demo_ready, paths.models):
+        return ""
+    out.warn("No model was named, so the demo model is used, which is very small. Name yours with --model PATH.")
+    return "demo"
+
+
+def runtime_options(ground: Ground, *, parallel: int = 0, small: bool = False) -> RuntimeOptions:
+    """What the options and settings ask of the engine; `parallel` where neither says anything.
+
+    With `small`, the smallest context and one slot: for questions that need no prompt.
+    """
+    from tui.context.runtime import RuntimeOptions
+
+    shared, settings = ground.shared, ground.settings
+    return RuntimeOptions(
+        model=ground.model,
+        ctx_size=_SMALLEST_CONTEXT if small else shared.ctx_size,
+        parallel=1 if small else shared.parallel or settings.parallel or parallel,
+        server_url=ground.server_url,
+        api_key=shared.api_key,
+        server=shared.server,
+    )
+
+
+@contextlib.asynccontextmanager
+async def open_engine(ground: Ground, *, parallel: int = 0, small: bool = False) -> AsyncIterator[Runtime]:
+    """The engine, with its start shown on stderr; see `runtime_options`."""
+    from tui.context.runtime import open_runtime
+
+    options = runtime_options(ground, parallel=parallel, small=small)
+    async with contextlib.AsyncExitStack() as stack:
+        with ground.out.working() as progress:
+            runtime = await stack.enter_async_context(
+                open_runtime(
+                    options,
+                    settings=ground.settings,
+                    paths=ground.paths,
+                    store=ground.store,
+                    on_state=show_start(progress),
+                )
+            )
+        yield runtime
+
+
+def show_start(progress: Progress) -> OnState:
+    """A callback that shows how the model is fetched and the server comes up."""
+    from tui.context.runtime import FetchProgress
+    from tui.units import size
+
+    def show(state: ServerState | FetchProgress) -> None:
+        if isinstance(state, FetchProgress):
+            label = "Fetching the demo model"
+            if state.total:
+                label = f"{label} ({size(state.total)})"
+            progress.update(label, state.done, state.total or None)
+        elif state.phase in ("starting", "loading"):
+            progress.update("Loading the model", state.fraction, 1.0 if state.fraction is not None else None)
+
+    return show
+
+
+async def read(ground: Ground, path: str, password: str = "") -> Document:
+    """Read one document and print its warnings. Raises InputProblem."""
+    from tui.documents.loader import read_document
+
+    document = await read_document(
+        path,
+        password=password or None,
+        timeout_s=ground.settings.read_timeout_s,
+        memory_mib=ground.settings.read_memory_mib,
+    )
+    for warning in document.warnings:
+        ground.out.warn(warning if path in warning else f"{path}: {warning}")
+    return document

@@ -1,0 +1,194 @@
+"""What the command line prints: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from tui.errors import LongscrollError
+from tui.text import display_safe, one_line, well_formed
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def prepare_streams() -> None:
+    """Piped text is UTF-8 on every platform; a terminal that cannot show a character shows its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is None:
+            continue
+        if stream.isatty():
+            reconfigure(errors="backslashreplace")
+        else:
+            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+class ReaderGone(BaseException):
+    """Whoever read stdout (`| head`) has gone away: no failure, and nothing more to do. Click would make it exit code 1."""
+
+
+@contextlib.contextmanager
+def _to_reader() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+class Progress:
+    """Progress of one piece of work on stderr: a bar where stderr is a terminal, plain lines otherwise.
+
+    A plain line is printed when the label changes, and at most every ten seconds while it stays.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._rich: RichProgress | None = None
+        self._task: TaskID | None = None
+        self._label = ""
+        self._printed = 0.0
+        if stream.isatty() and os.environ.get("TERM") != "dumb":
+            self._rich = _bar(stream)
+
+    def update(self, label: str, done: float | None = None, total: float | None = None) -> None:
+        """Show `label` and, where known, `done` of `total`, in one unit."""
+        label = one_line(label, 100)
+        if self._rich is not None:
+            if self._task is None:
+                self._rich.start()
+                self._task = self._rich.add_task(label, total=total)
+            self._rich.update(self._task, description=label, completed=done or 0, total=total)
+            return
+        now = time.monotonic()
+        if label == self._label and now - self._printed < _SECONDS_BETWEEN_LINES:
+            return
+        share = f" {done / total:.0%}" if done is not None and total else ""
+        print(f"{label}{share}", file=self._stream, flush=True)
+        self._label, self._printed = label, now
+
+    def close(self) -> None:
+        """Take the bar away; the next `update` shows a new one."""
+        if self._rich is not None and self._task is not None:
+            self._rich.remove_task(self._task)
+            self._rich.stop()
+            self._rich, self._task = _bar(self._stream), None
+
+
+def _bar(stream: IO[str]) -> RichProgress:
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    return RichProgress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        console=Console(file=stream),
+        transient=True,
+    )
+
+
+class Out:
+    """Where a command's words go. With `as_json`, stdout holds JSON objects, one a line, and nothing else."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self._progress: Progress | None = None
+        self._open_line = False
+
+    @property
+    def progress(self) -> Progress:
+        if self._progress is None:
+            self._progress = Progress(sys.stderr)
+        return self._progress
+
+    def emit(self, record: Any) -> None:
+        """One JSON object as one line of UTF-8; text is not altered, but for what UTF-8 cannot hold."""
+        self._quiet()
+        try:
+            line = msgspec.json.encode(record)
+        except UnicodeEncodeError:
+            line = msgspec.json.encode(_well_formed(msgspec.to_builtins(record)))
+        with _to_reader():
+            sys.stdout.flush()
+            sys.stdout.buffer.write(line + b"\n")
+            sys.stdout.buffer.flush()
+
+    def write(self, text: str) -> None:
+        """A piece of a result on stdout, without a line end: as it is into a file or pipe, made safe on a terminal."""
+        self._quiet()
+        with _to_reader():
+            sys.stdout.write(display_safe(text) if sys.stdout.isatty() else well_formed(text))
+            sys.stdout.flush()
+        self._open_line = not text.endswith("\n") if text else self._open_line
+
+    def line(self, text: str = "") -> None:
+        """A line of a result on stdout."""
+        self.write(text + "\n")
+
+    def end_line(self) -> None:
+        """End the line that `write` left open."""
+        if self._open_line:
+            self.write("\n")
+
+    def note(self, text: str) -> None:
+        """A line for people on stderr."""
+        self._quiet()
+        if self._open_line and sys.stdout.isatty():
+            self.write("\n")
+        print(one_line(text), file=sys.stderr, flush=True)
+
+    def warn(self, text: str) -> None:
+        self.note(f"longscroll: warning: {text}")
+
+    def error(self, error: LongscrollError) -> None:
+        self.note(f"longscroll: {error}")
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[Progress]:
+        """The progress display for a piece of work; gone afterwards."""
+        try:
+            yield self.progress
+        finally:
+            self.progress.close()
+
+    def _quiet(self) -> None:
+        # A bar that is still drawn would tear the line that comes now.
+        if self._progress is not None:
+            self._progress.close()
+
+
+def _well_formed(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_well_formed(item) for item in value]
+    return value
+
+
+def columns(out: Out, rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+    """Print rows as aligned columns on stdout; the columns in `right` are set flush right. Width is in screen cells."""
+    from rich.cells import cell_len
+
+    safe = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(cell_len(row[column]) for row in safe) for column in range(len(safe[0]))]
+    for row in safe:
+        parts = []
+        for column, cell in enumerate(row):
+            gap = " " * (widths[column] - cell_len(cell))
+            parts.append(gap + cell if column in right else cell + gap)
+        out.line("  ".join(parts).rstrip())
