@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -53,10 +54,69 @@ def byte_alphabet() -> tuple[str, ...]:
     return tuple(alphabet)
 
 
+WILD = (
+    *(
+        "Hello",
+        " world",
+        "'s",
+        "'T",
+        "'re",
+        "'LL",
+        " 12",
+        "345",
+        "6",
+        "  ",
+        "   ",
+        " ",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        "/",
+    ),
+    *("。", "中文", "日本語", "한국", "🙂", "👨‍👩‍👧", "\u0301", "é", "É", "İ", "ǅ", "ſ", "'ſ", "½", "²", "Ⅷ", "٣", "।"),
+    *(
+        "\u200b",
+        "\u00a0",
+        "\u3000",
+        "\u2028",
+        "\x85",
+        "\x1c",
+        "_",
+        "__",
+        "()",
+        "{};",
+        ":",
+        ": ",
+        "//",
+        "#",
+        "aB",
+        "ABc",
+    ),
+    *("camelCase", "x", "XYZ", "\ufeff", "क्षि", "ไทย", "نص", "…", "“", "”", ".", ",", "!\n", "?\r\n", "-", "--"),
+)
+"""Pieces whose borders the pre-tokenizers judge differently."""
+
+
+def wild_text(rng: random.Random, pieces: int) -> str:
+    """`pieces` random pieces in a row, a few of them any character of Unicode."""
+    return "".join(_any_character(rng) if rng.random() < 0.05 else rng.choice(WILD) for _ in range(pieces))
+
+
+def _any_character(rng: random.Random) -> str:
+    ranges = ((0x01, 0x7F), (0x80, 0x2FFF), (0x3000, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x3FFFF))
+    return chr(rng.randint(*rng.choice(ranges)))
+
+
 @functools.cache
-def _learn_merges(count: int) -> tuple[tuple[str, str], ...]:
+def _learn_merges(count: int, wild: bool = False) -> tuple[tuple[str, str], ...]:
     alphabet = byte_alphabet()
-    found = Counter(re.findall(r" ?[A-Za-z]+| ?[0-9]| ?[^A-Za-z0-9\s]+|\s+", _SAMPLE))
+    if wild:
+        # Merges across every border, so that a word cut elsewhere than by the server shows in the tokens.
+        rng = random.Random(5)
+        found = Counter(wild_text(rng, 4) for _ in range(1500))
+    else:
+        found = Counter(re.findall(r" ?[A-Za-z]+| ?[0-9]| ?[^A-Za-z0-9\s]+|\s+", _SAMPLE))
     words = {tuple(alphabet[b] for b in word.encode()): n for word, n in found.items()}
     merges: list[tuple[str, str]] = []
     while len(merges) < count:
@@ -118,12 +178,16 @@ def make_vocabulary(
     bos: bool = False,
     template_has_bos: bool = False,
     merges: int = 500,
+    wild: bool = False,
     template: str = CHATML,
     controls: tuple[str, ...] = (),
     user_defined: tuple[str, ...] = (),
 ) -> TinyVocabulary:
-    """A vocabulary for one pre-tokenizer name; with `bos`, `<|begin|>` goes before every prompt."""
-    learned = _learn_merges(merges)
+    """A vocabulary for one pre-tokenizer name; with `bos`, `<|begin|>` goes before every prompt.
+
+    `wild` merges also across the borders of words, digits, punctuation and lines.
+    """
+    learned = _learn_merges(merges, wild)
     normal = [*byte_alphabet(), *(a + b for a, b in learned)]
     all_controls = (*_CONTROLS, *(("<|begin|>",) if bos else ()), *controls)
     all_user = (*_USER_DEFINED, *user_defined)
