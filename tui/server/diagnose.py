@@ -59,8 +59,14 @@ def _case(kind: str, pattern: str, what: str, remedy: str) -> _Case:
 _CASES = (
     _case(
         "missing-library",
-        r"error while loading shared libraries: (?P<name>[^\s:]+)|Library not loaded: (?P<name2>\S+)",
+        r"error while loading shared libraries: (?P<name>[^\s:]+): cannot open|Library not loaded: (?P<name2>\S+)",
         "llama-server cannot start: the library {name} is missing.",
+        "Install llama-server again together with its libraries, or name another one with `--server PATH`.",
+    ),
+    _case(
+        "library",
+        r"error while loading shared libraries: (?P<name>[^\s:]+): (?P<reason>.*)",
+        "llama-server cannot start: its library {name} cannot be loaded ({reason}).",
         "Install llama-server again together with its libraries, or name another one with `--server PATH`.",
     ),
     _case(
@@ -88,6 +94,12 @@ _CASES = (
         "Make sure that the folder exists and is a folder.",
     ),
     _case(
+        "device",
+        r"invalid device: (?P<name>.+)",
+        "This machine has no device `{name}` that llama-server could use.",
+        "See the names with `llama-server --list-devices`.",
+    ),
+    _case(
         "bad-value",
         r'error while handling argument "(?P<name>[^"]+)": (?P<reason>.*)',
         "llama-server does not accept the value of the flag {name}: {reason}.",
@@ -104,12 +116,6 @@ _CASES = (
         r"couldn't bind (?:to server socket|HTTP server socket).*port: ?(?P<name>\d+)|couldn't bind",
         "llama-server could not take the port {name}: something else uses it.",
         "Try again; another port is picked each time.",
-    ),
-    _case(
-        "device",
-        r"invalid device: (?P<name>.+)",
-        "This machine has no device `{name}` that llama-server could use.",
-        "See the names with `llama-server --list-devices`.",
     ),
     _case(
         "v-cache-needs-fa",
