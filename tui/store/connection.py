@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import threading
@@ -18,6 +19,8 @@ from tui.store.migrations import APPLICATION_ID, MIGRATIONS
 
 BUSY_TIMEOUT_MS = 10_000
 """How long one terminal waits for another to finish writing."""
+
+_NEARLY_FULL = 64 << 10
 
 Parameter = str | bytes | int | float | None
 
@@ -153,11 +156,19 @@ def _set_wal(db: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
+def _nearly_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _NEARLY_FULL
+    except OSError:
+        return False
+
+
 def storage_problem(path: Path, error: sqlite3.Error) -> StorageProblem:
     """What happened to the database and what to do, from SQLite's error."""
     name = getattr(error, "sqlite_errorname", "") or ""
     elsewhere = "or set LONGSCROLL_HOME to a folder you can write to."
-    if name.startswith("SQLITE_FULL"):
+    # Where the side files cannot grow, SQLite reports a full disk as an error of the disk.
+    if name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and _nearly_full(path)):
         return StorageProblem(f"The disk is full: {path} cannot be written.", f"Free some space {elsewhere}")
     if name.startswith("SQLITE_READONLY"):
         return StorageProblem(f"{path} cannot be written: it is read-only.", f"Make it writable {elsewhere}")

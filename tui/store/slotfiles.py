@@ -282,7 +282,7 @@ class SlotFiles:
 
     def total(self) -> int:
         """Bytes of all files in the folder."""
-        return sum(_size(path) for path in self.folder.iterdir())
+        return sum(_size(path) for path in self._listing())
 
     def make_room(self, needed: int, *, protect: Collection[str] = ()) -> list[SlotManifest]:
         """Delete the files used longest ago until `needed` more bytes fit; what was deleted.
@@ -291,7 +291,7 @@ class SlotFiles:
         StorageProblem, with nothing deleted, when even that would not make room.
         """
         present = self.total()
-        free = shutil.disk_usage(self.folder).free
+        free = self._free()
         excess = max(present + needed - self.budget, needed + self.headroom - free)
         candidates = [m for m in reversed(self.all()) if m.key not in protect]
         if excess > sum(m.size for m in candidates):
@@ -320,7 +320,7 @@ class SlotFiles:
         """
         newest = time.time() - older_than_s
         kept: set[Path] = set()
-        present = sorted(path for path in self.folder.iterdir() if path.suffix in (_DATA, _MANIFEST, _PARTIAL))
+        present = [path for path in self._listing() if path.suffix in (_DATA, _MANIFEST, _PARTIAL)]
         for path in present:
             if path.suffix != _MANIFEST:
                 continue
@@ -332,6 +332,18 @@ class SlotFiles:
                 kept |= {path, *(other for other in present if not other.name.startswith(_TEMP))}
         left = [path for path in present if path not in kept and _modified(path) <= newest]
         return [path.name for path in left if self._unlink(path)]
+
+    def _listing(self) -> list[Path]:
+        try:
+            return sorted(self.folder.iterdir())
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
+
+    def _free(self) -> int:
+        try:
+            return shutil.disk_usage(self.folder).free
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
 
     def _manifest_path(self, key: str) -> Path:
         return self.folder / f"{key}{_MANIFEST}"
