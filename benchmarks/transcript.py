@@ -4,8 +4,8 @@
 
 Each case runs in a process of its own: a headless terminal of 120×40, so many earlier messages, then an answer of
 Markdown fed token by token at the rate. Printed is processor time (user and system, of the whole process, the feeding
-loop and the making of the terminal's sequences included), not wall time, so that a busy machine changes little. `kept up` is whether the text was on the screen
-no later than half a second after its last token was due.
+loop and the making of the terminal's sequences included), not wall time, so that a busy machine changes little.
+`kept up` is whether the text was on the screen no later than half a second after its last token was due.
 """
 
 from __future__ import annotations
@@ -23,11 +23,69 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = (120, 40)
-WORDS = (
-    "the context of a model holds tokens and every token that was read once need not be read again when the server "
-    "keeps its state in a slot so a long document costs its prompt only the first time while each later question "
-    "extends what is there already and the answer begins at once instead of after many minutes of waiting"
-).split()
+WORDS = [
+    "the",
+    "context",
+    "of",
+    "a",
+    "model",
+    "holds",
+    "tokens",
+    "and",
+    "every",
+    "token",
+    "that",
+    "was",
+    "read",
+    "once",
+    "need",
+    "not",
+    "be",
+    "read",
+    "again",
+    "when",
+    "the",
+    "server",
+    "keeps",
+    "its",
+    "state",
+    "in",
+    "a",
+    "slot",
+    "so",
+    "a",
+    "long",
+    "document",
+    "costs",
+    "its",
+    "prompt",
+    "only",
+    "the",
+    "first",
+    "time",
+    "while",
+    "each",
+    "later",
+    "question",
+    "extends",
+    "what",
+    "is",
+    "there",
+    "already",
+    "and",
+    "the",
+    "answer",
+    "begins",
+    "at",
+    "once",
+    "instead",
+    "of",
+    "after",
+    "many",
+    "minutes",
+    "of",
+    "waiting",
+]
 CODE = '''```python
 def restore(slot: int, prefix: list[int]) -> Restored:
     """Bring a saved prefix back into `slot`."""
@@ -66,7 +124,9 @@ def answer(seed: int, characters: int) -> str:
     parts: list[str] = []
     length = 0
     while length < characters:
-        kind = dice.choice(("paragraph", "paragraph", "paragraph", "list", "steps", "code", "heading", "quote", "table"))
+        kind = dice.choice(
+            ("paragraph", "paragraph", "paragraph", "list", "steps", "code", "heading", "quote", "table")
+        )
         if kind == "paragraph":
             part = paragraph(dice)
         elif kind == "list":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui.app.widgets.transcript.inline import parser
+from tui.app.widgets.transcript.inline import DEEPEST, parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -68,6 +68,9 @@ def needs_gap(before: str, kind: str, blank: bool) -> bool:
 def split(source: str, carry: Carry, env: dict[str, Any]) -> list[Unit]:
     """The units of `source`, which goes on after `carry`. Link definitions are gathered in `env`."""
     tokens = parser().parse(source, env)
+    if any(token.level >= DEEPEST - 2 for token in tokens):
+        # The parser drops what is nested deeper than its limit; the source as it is loses nothing.
+        return [Unit("raw", [_raw(source)], 0, needs_gap(carry.kind, "raw", carry.blank), -1, carry)]
     lines = source.split("\n")
     units: list[Unit] = []
 
@@ -104,6 +107,12 @@ def split(source: str, carry: Carry, env: dict[str, Any]) -> list[Unit]:
             carry = Carry(kind)
         at = end + 1
     return units
+
+
+def _raw(source: str) -> Token:
+    from markdown_it.token import Token
+
+    return Token("raw", "", 0, content=source)
 
 
 def _line(token: Token) -> int:

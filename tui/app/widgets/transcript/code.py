@@ -92,7 +92,7 @@ class Highlighter:
         self._resumable = self._lexer is not None and _is_plain(self._lexer)
 
     def feed(self, text: str, *, keep: bool) -> list[ColoredLine]:
-        """The lines of `text`, which ends in a newline; with `keep` the next text goes on from the lexer's state after it."""
+        """The lines of `text`, which ends in a newline; with `keep` the next text goes on where this one ended."""
         lexer = self._lexer
         if lexer is None or any(len(line) > MAX_LINE for line in text.split("\n")):
             return _plain_lines(text)

@@ -27,6 +27,10 @@ _TRAILING = ".,;:!?)]}*_~"
 _CJK = re.compile("[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\u3000-\u303f]")
 
 
+DEEPEST = 100
+"""Levels of nesting that are parsed."""
+
+
 class Span(NamedTuple):
     """`text[start:end]` has these flags and, for a link, this address."""
 
@@ -48,7 +52,7 @@ def parser() -> MarkdownIt:
     """The one Markdown parser: CommonMark with tables and strikethrough, no HTML; formulas are left as they are."""
     from markdown_it import MarkdownIt
 
-    md = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    md = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
     md.disable(["html_block", "html_inline"])
     md.inline.ruler.before("escape", "formula", _formula)
     md.inline.ruler.at("emphasis", _emphasis)

@@ -40,7 +40,7 @@ _BARS: dict[str, tuple[str, str]] = {
 class Section:
     """A part of a message that is drawn, measured and forgotten as a whole."""
 
-    __slots__ = ("carry", "entry", "exact", "height", "index", "lines", "part", "source", "stream")
+    __slots__ = ("carry", "entry", "exact", "frame", "height", "index", "lines", "part", "source", "stream")
 
     def __init__(self, entry: Entry, part: Part, source: str, carry: Carry = Carry()) -> None:  # noqa: B008  # immutable
         self.entry = entry
@@ -53,6 +53,8 @@ class Section:
         self.height = 1
         """Rows; exact once drawn, an estimate before."""
         self.exact = False
+        self.frame = (0, 0)
+        """How many of the lines are blank before the text and status after it."""
         self.stream: _Stream | None = None
 
 
@@ -146,11 +148,10 @@ class Transcript:
     def finish(self, entry: Entry, status: str | None = None) -> None:
         """The message is complete."""
         entry.live = False
-        if status is not None:
-            entry.status = display_safe(status)
         for section in entry.sections:
             self._close(section)
-        self._relayout(entry.sections[-1])
+        if status is not None:
+            self.set_status(entry, status)
 
     def set_status(self, entry: Entry, status: str) -> None:
         """The muted row under a message; empty for none."""
@@ -245,22 +246,21 @@ class Transcript:
 
     def _framed(self, section: Section, lines: list[Line]) -> list[Line]:
         """With the blank row before the message and the status row after it."""
-        entry = section.entry
-        first = section is entry.sections[0] and entry.number > 0
-        last = section is entry.sections[-1]
-        if not first and not (last and entry.status) and section is entry.sections[0]:
-            return lines
-        plain = [Segment("  ", self.palette.text)]
-        framed = list(lines)
-        part_changes = section is not entry.sections[0] and entry.sections[section.index - entry.sections[0].index - 1].part != section.part
-        if first or part_changes:
-            framed.insert(0, line_of(BLANK, plain, GUTTER, self.width, self.palette.text))
-        if last and entry.status:
+        entry, before, after = section.entry, [], []
+        if section is entry.sections[0]:
+            apart = entry.number > 0
+        else:
+            apart = entry.sections[section.index - entry.sections[0].index - 1].part != section.part
+        if apart:
+            plain = self.palette.text
+            before = [line_of(BLANK, [Segment(" " * GUTTER, plain)], GUTTER, self.width, plain)]
+        if section is entry.sections[-1] and entry.status:
             muted = self.palette["muted"]
             for row in plain_rows(entry.status, self.width - GUTTER, "muted", self.palette):
                 row.silent = True
-                framed.append(line_of(row, [Segment("  ", muted)], GUTTER, self.width, muted))
-        return framed
+                after.append(line_of(row, [Segment(" " * GUTTER, muted)], GUTTER, self.width, muted))
+        section.frame = (len(before), len(after))
+        return [*before, *lines, *after]
 
     # A live section
 
@@ -409,11 +409,9 @@ class Transcript:
 
     def _relayout(self, section: Section) -> None:
         """The frame of a section changed, not its text."""
-        if section.stream is not None and section.stream.renderer is not None:
-            self._set_lines(section, self._framed(section, section.stream.settled + section.stream.tail_lines))
-        elif section.lines is not None:
-            self._forget(section)
-            self.lines_of(section)
+        if section.lines is not None:
+            before, after = section.frame
+            self._set_lines(section, self._framed(section, section.lines[before : len(section.lines) - after]))
         else:
             section.exact = False
 
@@ -423,7 +421,9 @@ class Transcript:
     def _estimate(self, section: Section) -> int:
         entry = section.entry
         rows = estimate_rows(section.source, self.width - GUTTER)
-        frame = (section is entry.sections[0] and entry.number > 0) + (section is entry.sections[-1] and bool(entry.status))
+        frame = (section is entry.sections[0] and entry.number > 0) + (
+            section is entry.sections[-1] and bool(entry.status)
+        )
         return rows + frame
 
     def _add_sections(self, entry: Entry, part: Part, text: str) -> None:
@@ -442,6 +442,8 @@ class Transcript:
         section.entry.sections.append(section)
         self.sections.insert(last.index + 1, section)
         self._renumber(last.index + 1)
+        # The status row moves to the new last section.
+        self._relayout(last)
         return section
 
     def _renumber(self, start: int) -> None:

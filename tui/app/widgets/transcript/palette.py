@@ -89,7 +89,11 @@ class Palette:
                 # Only inline code brings its own background; a link inside a quote stays on the quote's.
                 background = other.bgcolor if flag == CODE else None
                 style = style + Style(
-                    color=other.color, bgcolor=background, bold=other.bold, italic=other.italic, underline=other.underline
+                    color=other.color,
+                    bgcolor=background,
+                    bold=other.bold,
+                    italic=other.italic,
+                    underline=other.underline,
                 )
         return style + Style(
             bold=True if flags & BOLD else None,

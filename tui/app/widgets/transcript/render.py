@@ -10,10 +10,10 @@ from rich.segment import Segment
 
 from tui.app.widgets.transcript.blocks import Unit, close_of, kind_of, needs_gap
 from tui.app.widgets.transcript.code import ColoredLine, Highlighter, language_of
-from tui.app.widgets.transcript.inline import inline_rows, parse_inline
+from tui.app.widgets.transcript.inline import Inline, inline_rows, parse_inline
 from tui.app.widgets.transcript.palette import Palette
 from tui.app.widgets.transcript.rows import BLANK, Row, indented
-from tui.app.widgets.transcript.table import table_rows
+from tui.app.widgets.transcript.table import Records, table_rows
 from tui.app.widgets.transcript.wrap import fold, wrap
 from tui.text import display_safe, one_line
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 12
 """Cells that nesting leaves for the text, however deep it goes."""
+LONG_CODE = 10_000
+"""Characters of code that, once drawn line by line, are not lexed again as a whole: that would hold up the screen."""
 _BULLETS = "•◦▪"
 _TASKS = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
@@ -38,20 +40,25 @@ class _OpenCode:
 
 
 class Renderer:
-    """Draws the units of one message. It remembers the leaves of the open unit, so drawing it again costs what is new."""
+    """Draws one message's units. It remembers the leaves of the open one: drawing it again costs what is new."""
 
     def __init__(self, palette: Palette, env: dict[str, Any] | None = None) -> None:
         self.palette = palette
         self.env: dict[str, Any] = {} if env is None else env
         self._leaves: dict[tuple[str, str, int, str], list[Row]] = {}
         self._fresh: dict[tuple[str, str, int, str], list[Row]] | None = None
+        self._cells: dict[str, Inline] = {}
+        self._records: Records = {}
         self._open: _OpenCode | None = None
         self._last: Token | None = None
 
     def unit(self, unit: Unit, lines: Sequence[str], width: int, *, base: str = "text") -> list[Row]:
         """Rows of a unit that is complete. `lines` is the source that was split; `base` names the text's style."""
         self._last = None
-        return self._unit(unit, lines, width, base)
+        rows = self._unit(unit, lines, width, base)
+        self._cells.clear()
+        self._records.clear()
+        return rows
 
     def open_units(self, units: Sequence[Unit], lines: Sequence[str], width: int, *, base: str = "text") -> list[Row]:
         """Rows of the units that may still grow, with the gaps before them."""
@@ -113,7 +120,7 @@ class Renderer:
             return self._table(tokens, at, end, width)
         if kind == "hr":
             return [Row([Segment("─" * width, self.palette["rule"])], width)]
-        return self._text(token.content, width, base)
+        return plain_rows(token.content, width, base, self.palette)
 
     def _list(
         self, tokens: Sequence[Token], at: int, end: int, lines: Sequence[str], width: int, base: str, depth: int
@@ -136,6 +143,13 @@ class Renderer:
     ) -> list[Row]:
         palette = self.palette
         mark = f"{ordinal}. " if ordinal >= 0 else f"{_BULLETS[min(depth, 2)]} "
+        if tokens[at + 1].type == "paragraph_open":
+            text = tokens[at + 2]
+            for written, box in _TASKS.items():
+                if text.content.startswith(written):
+                    mark = mark + box if ordinal >= 0 else box
+                    # These tokens were made for this drawing alone.
+                    text.content = text.content[len(written) :]
         if width - len(mark) < NARROWEST:
             mark = ""
         inner = self._blocks(tokens, at + 1, close_of(tokens, at), lines, width - len(mark), base, depth + 1)
@@ -149,9 +163,6 @@ class Renderer:
         key = ("text", content, width, base)
         rows = self._leaves.get(key)
         if rows is None:
-            for written, shown in _TASKS.items():
-                if content.startswith(written):
-                    content = shown + content[len(written) :]
             rows = inline_rows(parse_inline(content, self.env), width, base, self.palette)
         if self._fresh is not None:
             self._fresh[key] = rows
@@ -170,16 +181,23 @@ class Renderer:
         key = ("table", "\n".join("\0".join(record) for record in records), width, "")
         rows = self._leaves.get(key)
         if rows is None:
-            header, *body = [[parse_inline(cell, self.env) for cell in record] for record in records]
-            rows = table_rows(header, body, aligns, width, self.palette)
+            header, *body = [[self._cell(cell) for cell in record] for record in records]
+            rows = table_rows(header, body, aligns, width, self.palette, self._records)
         if self._fresh is not None:
             self._fresh[key] = rows
         return rows
 
+    def _cell(self, content: str) -> Inline:
+        found = self._cells.get(content)
+        if found is None:
+            found = self._cells[content] = parse_inline(content, self.env)
+        return found
+
     def _code(self, token: Token, width: int) -> list[Row]:
         language = language_of(token.info)
         source = display_safe(token.content).expandtabs(4)
-        if token is self._last:
+        known = self._open is not None and len(source) > LONG_CODE and source.startswith(self._open.source)
+        if token is self._last or known:
             return self._growing_code(language, source, width)
         key = ("code", source, width, language)
         rows = self._leaves.get(key)

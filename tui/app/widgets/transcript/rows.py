@@ -1,4 +1,4 @@
-"""What rendering makes: rows of styled text. A row becomes a line of the screen once a message puts its gutter before it."""
+"""What rendering makes: rows of styled text. Behind its message's gutter a row becomes a line of the screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.strip import Strip
 class Row:
     """One row of a message's body, without gutter and padding.
 
-    `lead` is how many of the first segments are decoration (bars, the indent of a continued line): they are shown, not copied.
+    `lead` is how many of the first segments are decoration (bars, the indent of a continued line): shown, not copied.
     `glue` is what a copy puts after this row: a newline, or what wrapping swallowed. `silent` rows are never copied.
     `fill` is the style of the padding up to the full width.
     """

@@ -34,7 +34,7 @@ def cut_plain(text: str, limit: int) -> Iterator[tuple[str, Carry]]:
 
 
 def cut_markdown(text: str, limit: int) -> Iterator[tuple[str, Carry]]:
-    """Pieces of about `limit` characters, cut where a block surely ends: after a blank line, outside a fence, no list going on."""
+    """Pieces of about `limit` characters, cut where a block surely ends: after a blank line, not in a fence or list."""
     if len(text) <= 2 * limit:
         yield text, Carry()
         return
@@ -43,8 +43,12 @@ def cut_markdown(text: str, limit: int) -> Iterator[tuple[str, Carry]]:
     blank = False
     carry = Carry()
     for line in text.splitlines(keepends=True):
-        if not fence and blank and at - start >= limit and line.strip() and (
-            not _GOES_ON.match(line) or at - start >= 8 * limit
+        if (
+            not fence
+            and blank
+            and at - start >= limit
+            and line.strip()
+            and (not _GOES_ON.match(line) or at - start >= 8 * limit)
         ):
             yield text[start:at], carry
             start, carry = at, Carry("paragraph", "", 0, True)

@@ -34,7 +34,7 @@ def highlighted(line: Line, span: tuple[int, int], style: Style) -> Strip:
 
 
 def word_at(line: Line, x: int) -> tuple[int, int]:
-    """Start and end, in characters of the line's text, of the word at cell `x` of the line; equal when there is none."""
+    """Start and end, in characters of the line's text, of the word at cell `x`; equal when there is none."""
     segments = list(line.strip)
     x -= sum(cell_len(segment.text) for segment in segments[: line.lead])
     text = line.text

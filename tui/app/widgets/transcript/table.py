@@ -16,6 +16,10 @@ _NARROWEST = 8
 """Cells a column keeps for its longest word; longer words are broken."""
 
 
+Records = dict[tuple[tuple[Inline, ...], tuple[int, ...]], list[Row]]
+"""Drawn records by their cells and the columns' widths."""
+
+
 def _natural(cell: Inline) -> int:
     return max(cell_len(line) for line in cell.text.split("\n"))
 
@@ -47,9 +51,18 @@ def column_widths(columns: Sequence[Sequence[Inline]], width: int) -> list[int] 
 
 
 def table_rows(
-    header: Sequence[Inline], body: Sequence[Sequence[Inline]], aligns: Sequence[str], width: int, palette: Palette
+    header: Sequence[Inline],
+    body: Sequence[Sequence[Inline]],
+    aligns: Sequence[str],
+    width: int,
+    palette: Palette,
+    drawn: Records,
 ) -> list[Row]:
-    """The table in rows of at most `width` cells. Every record has as many cells as `header`; `aligns` is left, center or right."""
+    """The table in rows of at most `width` cells.
+
+    Every record has as many cells as `header`; `aligns` is left, center or right. `drawn` remembers records between
+    two drawings of a table that grows.
+    """
     columns = [[title, *(record[index] for record in body)] for index, title in enumerate(header)]
     widths = column_widths(columns, width)
     if widths is None:
@@ -58,13 +71,19 @@ def table_rows(
     rule = palette["rule"]
     line = "─┼─".join("─" * cells for cells in widths)
     rows.append(Row([Segment(line, rule)], cell_len(line)))
-    records = [_record(record, widths, aligns, "text", palette) for record in body]
-    apart = any(len(record) > 1 for record in records)
-    for index, record in enumerate(records):
+    records: list[list[Row]] = []
+    for record in body:
+        key = (tuple(record), tuple(widths))
+        rows_of = drawn.get(key)
+        if rows_of is None:
+            rows_of = drawn[key] = _record(record, widths, aligns, "text", palette)
+        records.append(rows_of)
+    apart = any(len(lines) > 1 for lines in records)
+    for index, lines in enumerate(records):
         if index and apart:
             faint = "─┼─".join("┈" * cells for cells in widths)
             rows.append(Row([Segment(faint, rule)], cell_len(faint), silent=True))
-        rows.extend(record)
+        rows.extend(lines)
     return rows
 
 
@@ -98,9 +117,7 @@ def _record(
     return rows
 
 
-def _stacked(
-    header: Sequence[Inline], body: Sequence[Sequence[Inline]], width: int, palette: Palette
-) -> list[Row]:
+def _stacked(header: Sequence[Inline], body: Sequence[Sequence[Inline]], width: int, palette: Palette) -> list[Row]:
     rule = palette["rule"]
     rows: list[Row] = []
     for index, record in enumerate(body):
@@ -115,5 +132,3 @@ def _stacked(
         for title in header:
             rows.extend(inline_rows(title, width, "table-head", palette))
     return rows
-
-

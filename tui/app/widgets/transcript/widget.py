@@ -19,7 +19,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.app.widgets.transcript.model import Entry, Kind, Section, Transcript
+from tui.app.widgets.transcript.model import Entry, Kind, Transcript
 from tui.app.widgets.transcript.palette import NAMES, Palette, plain_palette
 from tui.app.widgets.transcript.rows import Line
 from tui.app.widgets.transcript.selecting import highlighted, selected_text, word_at
@@ -52,7 +52,10 @@ class TranscriptView(ScrollView, can_focus=True):
         Binding("right_square_bracket,shift+down", "next_message", "Next message", show=False),
     ]
     ALLOW_SELECT = True
-    HELP = "Scroll with the arrows and pages, `[` and `]` go from message to message, drag with the mouse to select, Ctrl+C copies."
+    HELP = (
+        "Scroll with the arrows and pages, `[` and `]` go from message to message, "
+        "drag with the mouse to select, Ctrl+C copies."
+    )
 
     class FollowChanged(Message):
         """The reader left the end, or came back to it."""
@@ -233,7 +236,7 @@ class TranscriptView(ScrollView, can_focus=True):
             self.refresh()
             self.post_message(self.FollowChanged(following))
 
-    def scroll_to(self, x: float | None = None, y: float | None = None, **_options: object) -> None:  # type: ignore[override]
+    def scroll_to(self, x: float | None = None, y: float | None = None, **_options: object) -> None:
         """Every way of scrolling ends here; never animated, so that corrected heights cannot make it jump."""
         if y is not None:
             self._go(y)
@@ -290,7 +293,9 @@ class TranscriptView(ScrollView, can_focus=True):
         self.page.look(palette, self.size.width)
         if anchor is not None:
             section, at = anchor
-            self.set_reactive(Widget.scroll_y, float(self.page.top(section.index) + min(at, max(0, section.height - 1))))
+            self.set_reactive(
+                Widget.scroll_y, float(self.page.top(section.index) + min(at, max(0, section.height - 1)))
+            )
 
     def _palette(self) -> Palette:
         return Palette({name: self.get_component_rich_style(f"transcript--{name}") for name in NAMES})
@@ -352,7 +357,9 @@ class TranscriptView(ScrollView, can_focus=True):
         line = next(self.page.window(round(self.scroll_y) + y, 1), None)
         if line is None:
             last = self._place_of(self.page.total - 1) if self.page.sections else 0
-            return Strip([Segment(" " * self.size.width, Style.from_meta({"offset": (1 << 30, last)}))], self.size.width)
+            return Strip(
+                [Segment(" " * self.size.width, Style.from_meta({"offset": (1 << 30, last)}))], self.size.width
+            )
         place = self._place_of(round(self.scroll_y) + y)
         segments: list[Segment] = []
         at = 0
@@ -417,5 +424,3 @@ class TranscriptView(ScrollView, can_focus=True):
         """Open the address of a link that was clicked."""
         if url.startswith(("http://", "https://", "mailto:")):
             self.app.open_url(url)
-
-

@@ -122,11 +122,14 @@ def _wrap_wide(text: str, width: int) -> list[Piece]:
     for start, end, size in clusters(text):
         character = text[start]
         blank = character == " " and end - start == 1
-        if blank:
+        if blank or (
+            (size == 2 or before_wide)
+            and before != " "
+            and start > begin
+            and character not in _NOT_FIRST
+            and before not in _NOT_LAST
+        ):
             cut = start
-        elif (size == 2 or before_wide) and before != " " and start > begin:
-            if character not in _NOT_FIRST and before not in _NOT_LAST:
-                cut = start
         while cells + size > width and not blank and start > begin:
             line_end, following = _swallow(text, cut) if cut > begin else (begin, begin)
             if line_end <= begin:
