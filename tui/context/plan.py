@@ -67,9 +67,7 @@ class PlanParts(msgspec.Struct, frozen=True, kw_only=True):
     draft: str
 
 
-async def make_plan(
-    assembler: PromptAssembler, parts: PlanParts, *, context: int, reserve: int
-) -> ContextPlan:
+async def make_plan(assembler: PromptAssembler, parts: PlanParts, *, context: int, reserve: int) -> ContextPlan:
     """Count every part exactly by assembling the prompt as it grows, part by part.
 
     Each prompt ends with a user message (empty until the draft's turn), since many templates refuse one without;

@@ -25,7 +25,8 @@ from tui.server.binary import find_server
 from tui.server.client import LlamaClient
 from tui.server.flags import read_flags
 from tui.server.launch import LaunchRequest
-from tui.server.process import ServerProcess, ServerState
+from tui.server.process import ServerProcess
+from tui.server.state import ServerState
 from tui.server.types import Props
 from tui.settings import Settings, default_reserve
 from tui.store.database import Store
@@ -184,7 +185,7 @@ async def _launched(
         extra=tuple(settings.server_args),
     )
     process = await stack.enter_async_context(ServerProcess())
-    await process.start(binary, request, on_state=on_state)
+    await process.start(binary, request, flags, on_state=on_state)
     vocabulary = await asyncio.to_thread(read_vocabulary, path)
     counter = await make_counter(process.client, path, store.facts)
     runtime = Runtime(
@@ -193,7 +194,7 @@ async def _launched(
         model=model,
         counter=counter,
         assembler=PromptAssembler(process.client, counter, vocabulary, process.props),
-        slots=SlotKeeper(process.client, files, Identity.of(model, process.props, request), store.facts),
+        slots=SlotKeeper(process.client, files, Identity.of(model, process.props, request, build=flags.build), store.facts),
         store=store,
         paths=paths,
         settings=settings,
@@ -218,7 +219,7 @@ async def _attached(
     vocabulary: Vocabulary | None = None
     path = Path(server.props.model_path)
     # The vocabulary tells special tokens apart; a server on another machine has it where we cannot read it.
-    if server.props.model_path and await asyncio.to_thread(path.is_file):
+    if server.props.model_path != "" and await asyncio.to_thread(path.is_file):
         model = await asyncio.to_thread(open_model, path)
         vocabulary = await asyncio.to_thread(read_vocabulary, path)
     counter = await make_counter(server.client, path if model else None, store.facts)
