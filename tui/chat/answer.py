@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, TypeVar
 
+import msgspec
+
 from tui.chat.storing import EndState, GrowingAnswer
 from tui.server.errors import StreamCancelled
 from tui.server.types import StreamEvent, StreamFinished
@@ -17,9 +19,13 @@ _T = TypeVar("_T")
 
 
 class Answer:
-    """The answer that is under way. `put_away` must be awaited in the end, whatever happened before."""
+    """The answer that is under way. `put_away` must be awaited in the end, whatever happened before.
 
-    def __init__(self, store: Store, row: MessageRow, stream: AsyncGenerator[StreamEvent, None]) -> None:
+    `stream` may write until the context of `n_ctx` tokens is full.
+    """
+
+    def __init__(self, store: Store, row: MessageRow, stream: AsyncGenerator[StreamEvent, None], n_ctx: int) -> None:
+        self._n_ctx = n_ctx
         self._growing = GrowingAnswer(store, row)
         self._queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         self._pump = asyncio.create_task(self._fill(stream), name="answer")
@@ -30,6 +36,9 @@ class Answer:
     async def _fill(self, stream: AsyncGenerator[StreamEvent, None]) -> None:
         async with contextlib.aclosing(stream):
             async for event in stream:
+                if isinstance(event, StreamFinished) and event.finish_reason == "length":
+                    full = event.prompt_tokens + event.completion_tokens >= self._n_ctx
+                    event = msgspec.structs.replace(event, finish_reason="context") if full else event
                 self._queue.put_nowait(event)
 
     async def events(self) -> AsyncGenerator[StreamEvent, None]:

@@ -267,7 +267,7 @@ class Conversation:
             sampling=sampling or Sampling(temperature=runtime.settings.temperature),
             id_slot=self.slot,
         )
-        answer = self._answer = Answer(runtime.store, row, stream)
+        answer = self._answer = Answer(runtime.store, row, stream, runtime.n_ctx)
         try:
             yield AnswerStarted(row)
             async with contextlib.aclosing(answer.events()) as events:

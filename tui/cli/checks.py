@@ -177,13 +177,13 @@ class Examination:
         return Check(name="llama-server", status="ok", detail=detail)
 
     async def _model_file(self) -> Check:
-        from tui.models.demo import demo_ready
+        from tui.models.demo import demo_path
         from tui.models.modelfile import open_model
         from tui.models.resolve import resolve_model
 
         import_it = "Name one with --model PATH, or run `longscroll demo`, which fetches a small one (98 MB)."
         name = self._shared.model or self._settings.model
-        ready = await asyncio.to_thread(demo_ready, self._paths.models)
+        ready = await asyncio.to_thread(demo_path(self._paths.models).is_file)
         if not name and not ready:
             return Check(name="model", status="fail", detail="No model was named.", remedy=import_it)
         if name in ("", "demo") and not ready:

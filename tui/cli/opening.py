@@ -61,12 +61,12 @@ async def open_ground(shared: Shared, out: Out) -> AsyncIterator[Ground]:
 
 
 async def _chosen_model(shared: Shared, settings: Settings, paths: Paths, out: Out) -> str:
-    from tui.models.demo import demo_ready
+    from tui.models.demo import demo_path
 
     named = shared.model or settings.model
     if named or shared.server_url or settings.server_url:
         return named
-    if not await asyncio.to_thread(demo_ready, paths.models):
+    if not await asyncio.to_thread(demo_path(paths.models).is_file):
         return ""
     out.warn("No model was named, so the demo model is used, which is very small. Name yours with --model PATH.")
     return "demo"

@@ -34,7 +34,7 @@ def prepare_streams() -> None:
 
 
 class ReaderGone(BaseException):
-    """Whoever read stdout (`| head`) has gone away: no failure, and nothing more to do. Click would make it exit code 1."""
+    """Whoever read stdout (`| head`) has gone away: no failure, nothing more to do. (Click would exit with 1.)"""
 
 
 @contextlib.contextmanager
