@@ -1,0 +1,136 @@
+"""One call of the model: proven to fit, followed to its end, and checked against what the server really evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.context.prompt import Prompt
+from tui.context.send import send
+from tui.server.errors import StreamBroken, StreamCancelled
+from tui.server.types import (
+    FinishReason,
+    PromptProgress,
+    ReasoningDelta,
+    Sampling,
+    StreamEvent,
+    StreamFinished,
+    TextDelta,
+)
+
+if TYPE_CHECKING:
+    from tui.context.runtime import Runtime
+
+OnEvent = Callable[[StreamEvent], None]
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer. Figures in tokens."""
+
+    text: str
+    finish: FinishReason
+    planned: int
+    """Prompt tokens as they were counted before sending."""
+    evaluated: int
+    """Prompt tokens as the server evaluated them, those from its cache included."""
+    reasoned: bool
+    """The model thought aloud before (or instead of) answering."""
+
+    @property
+    def ended(self) -> bool:
+        """The model came to its end by itself."""
+        return self.finish == "stop"
+
+    @property
+    def exact(self) -> bool:
+        """Every planned token was evaluated, and nothing else."""
+        return self.planned == self.evaluated
+
+
+class Caller:
+    """Makes calls and sums up what they cost."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+
+    async def call(
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int,
+        sampling: Sampling,
+        id_slot: int,
+        on_event: OnEvent | None = None,
+    ) -> Reply:
+        """Send and read to the end. DoesNotFit, with nothing sent, when it does not; the other errors are the server's.
+
+        A stream that breaks while the server lives on is asked for once more.
+        """
+        try:
+            return await self._once(prompt, max_tokens, sampling, id_slot, on_event)
+        except StreamBroken as error:
+            if isinstance(error, StreamCancelled) or await self.runtime.client.health() != "ok":
+                raise
+            return await self._once(prompt, max_tokens, sampling, id_slot, on_event)
+
+    async def _once(
+        self, prompt: Prompt, max_tokens: int, sampling: Sampling, id_slot: int, on_event: OnEvent | None
+    ) -> Reply:
+        pieces: list[str] = []
+        reasoned = False
+        finished: StreamFinished | None = None
+        stream = send(self.runtime, prompt, max_tokens=max_tokens, sampling=sampling, id_slot=id_slot)
+        async with contextlib.aclosing(stream):
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    pieces.append(event.text)
+                elif isinstance(event, ReasoningDelta):
+                    reasoned = True
+                elif isinstance(event, StreamFinished):
+                    finished = event
+                if on_event is not None:
+                    on_event(event)
+        if finished is None:
+            raise StreamBroken("The answer broke off without its end.", "Try again.")
+        self.prompt_tokens += finished.prompt_tokens
+        self.completion_tokens += finished.completion_tokens
+        return Reply(
+            text="".join(pieces),
+            finish=finished.finish_reason,
+            planned=len(prompt.ids),
+            evaluated=finished.timings.cache_n + finished.timings.prompt_n,
+            reasoned=reasoned,
+        )
+
+    async def go_on(
+        self,
+        prompt: Prompt,
+        said: str,
+        *,
+        max_tokens: int,
+        sampling: Sampling,
+        id_slot: int,
+        on_event: OnEvent | None = None,
+    ) -> Reply:
+        """Continue an answer that stopped at its limit, from exactly what it said."""
+        ids = (*prompt.ids, *await self.runtime.counter.encode(said))
+        longer = Prompt(ids=ids, text=prompt.text + said, messages=prompt.messages, as_ids=True)
+        room = min(max_tokens, self.runtime.n_ctx - len(ids))
+        if room <= 0:
+            return Reply(text="", finish="context", planned=0, evaluated=0, reasoned=False)
+        return await self.call(longer, max_tokens=room, sampling=sampling, id_slot=id_slot, on_event=on_event)
+
+
+def progress_after(event: StreamEvent, so_far: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    """Progress after an event as (processed, total, generated), None when it did not change."""
+    _, total, generated = so_far
+    if isinstance(event, PromptProgress):
+        return event.processed, event.total, generated
+    if isinstance(event, TextDelta | ReasoningDelta):
+        return total, total, generated + 1
+    return None

@@ -1,0 +1,131 @@
+"""What reading tells its listeners while it works. Small frozen structs; figures in tokens unless said."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tui.reading.ledger import LedgerEntry, State
+from tui.reading.results import AskResult, Strategy, SummaryResult
+from tui.server.types import PromptProgress, ReasoningDelta, StreamFinished, TextDelta
+
+
+class PlanMade(msgspec.Struct, frozen=True, kw_only=True):
+    """How a document will be read."""
+
+    strategy: Strategy
+    why: str
+    """In a sentence."""
+    chunks: int
+    tokens: int
+    """Of the document."""
+    levels: int
+    """At most so many merges, the last one into the summary, if every note is as long as it may be."""
+    reserve: int
+    """Kept for the final answer."""
+    reused: int
+    """Chunks that are finished already, from an earlier run."""
+
+
+class ChunkStarted(msgspec.Struct, frozen=True):
+    """A slot begins with a chunk."""
+
+    index: int
+    slot: int
+    pages: tuple[int, int] | None
+
+
+class ChunkProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Prompt tokens of a chunk that are processed, and tokens that came back so far (about; one for each piece)."""
+
+    index: int
+    processed: int
+    total: int
+    generated: int
+
+
+class ChunkDone(msgspec.Struct, frozen=True, kw_only=True):
+    """A chunk is finished, and its notes are in the journal unless it failed."""
+
+    index: int
+    state: State
+    reused: bool
+    done: int
+    """Chunks finished so far."""
+    total: int
+    reason: str = ""
+    """Why it failed or how its notes were made otherwise than planned."""
+
+
+class GroupDone(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of notes was merged into one note."""
+
+    level: int
+    done: int
+    total: int
+    reused: bool
+
+
+class LevelDone(msgspec.Struct, frozen=True, kw_only=True):
+    """All notes of one level are merged."""
+
+    level: int
+    notes_before: int
+    notes_after: int
+
+
+class SummaryDelta(msgspec.Struct, frozen=True):
+    """A piece of the summary."""
+
+    text: str
+
+
+class SummaryRestarted(msgspec.Struct, frozen=True):
+    """What has come of the summary is not good; it is asked for again. Forget the pieces so far."""
+
+    reason: str
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """The last event of a summary."""
+
+    result: SummaryResult
+    ledger: tuple[LedgerEntry, ...]
+    """Where every character of the document went, in its order."""
+
+
+ReadingEvent = (
+    PlanMade
+    | ChunkStarted
+    | ChunkProgress
+    | ChunkDone
+    | GroupDone
+    | LevelDone
+    | SummaryDelta
+    | SummaryRestarted
+    | Finished
+)
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """The documents' tokens were brought back from a slot file."""
+
+    tokens: int
+    seconds: float
+    instead_of_s: float
+    """About how long processing them would have taken; 0 when not known."""
+
+
+class Overflow(msgspec.Struct, frozen=True):
+    """Prompt and reserve are larger than the context; nothing was sent. DoesNotFit is raised next."""
+
+    needed: int
+    available: int
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The last event of a question."""
+
+    result: AskResult
+
+
+AskEvent = PromptProgress | TextDelta | ReasoningDelta | StreamFinished | Restored | Overflow | Answered

@@ -1,0 +1,81 @@
+"""Notes by the model: asked for, judged, asked for again with other sampling when they are no good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.context.prompt import Prompt
+from tui.reading import answers
+from tui.reading.calls import Caller, OnEvent
+from tui.reading.extractive import extract
+from tui.reading.prompts import other_sampling
+from tui.server.errors import ServerAnswer
+from tui.server.types import Sampling
+
+if TYPE_CHECKING:
+    from tui.context.counter import TokenCounter
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of asking for notes."""
+
+    notes: tuple[str, ...] = ()
+    """Empty when no answer was good enough."""
+    ended: bool = False
+    """An answer came to its end, every planned token evaluated: the text was read, whatever the answer is worth."""
+    reason: str = ""
+    """What was wrong with the last answer that was no good."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked."""
+
+    prompt: Prompt
+    instruction: str
+    """The prompt's words without the text."""
+    sampling: Sampling
+    max_tokens: int
+    id_slot: int
+
+
+async def take_notes(caller: Caller, request: Request, attempts: range, on_event: OnEvent | None = None) -> Taken:
+    """Ask until an answer is good, at most once for each of `attempts` (0 is the first, others are warmer).
+
+    Raises ServerGone and the like; an error answer of the server counts as an attempt.
+    """
+    taken = Taken()
+    max_tokens = request.max_tokens
+    for attempt in attempts:
+        sampling = other_sampling(request.sampling, attempt) if attempt else request.sampling
+        try:
+            reply = await caller.call(
+                request.prompt, max_tokens=max_tokens, sampling=sampling, id_slot=request.id_slot, on_event=on_event
+            )
+        except ServerAnswer as error:
+            taken = Taken(ended=taken.ended, reason=str(error))
+            continue
+        if not reply.exact:
+            reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
+            return Taken(ended=taken.ended, reason=reason)
+        if not reply.ended:
+            taken = Taken(ended=taken.ended, reason=f"The answer had no end within {max_tokens:,} tokens.")
+            if reply.reasoned:
+                # It thought aloud for so long that no room was left to answer.
+                max_tokens = caller.runtime.n_ctx - len(request.prompt.ids)
+            continue
+        found = answers.notes(reply.text)
+        trouble = answers.problem(reply.text, request.instruction)
+        if found and not trouble:
+            return Taken(notes=tuple(found), ended=True)
+        taken = Taken(ended=True, reason=f"Asked {attempt + 1} times, {trouble or 'the answer was empty'}.")
+    return taken
+
+
+async def bounded(notes: tuple[str, ...], most: int, counter: TokenCounter) -> tuple[tuple[str, ...], bool]:
+    """Notes that count at most `most` tokens together, and whether some had to be left out for it."""
+    text = answers.as_text(list(notes))
+    if await counter.count(text) <= most:
+        return notes, False
+    return tuple(await extract("\n".join(notes), most, counter.count_many, most=len(notes))), True

@@ -1,0 +1,114 @@
+"""What reading returns, with exactly the keys that `--json` prints, and the options it can be asked with."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tui.errors import LongscrollError
+
+Strategy = Literal["single", "map-reduce"]
+Status = Literal["done", "partial", "failed"]
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """Which share of the document's characters was read, from the ledger."""
+
+    characters_total: int
+    characters_read: int
+    fraction: float
+    """1.0 only when every character was read."""
+
+
+class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for; 0, "" and None leave it to the templates and the context."""
+
+    strategy: Literal["auto", "single", "map-reduce"] = "auto"
+    max_tokens: int = 0
+    """Room for the final summary in tokens."""
+    chunk_tokens: int = 0
+    """Largest part of the document in one call, in tokens; never more than fits."""
+    temperature: float | None = None
+    language: str = ""
+    """Language of the summary, as a word for the model (`German`)."""
+    focus: str = ""
+    """What the summary should pay attention to."""
+
+
+class SummaryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One summarized document: the object that `summarize --json` prints."""
+
+    path: str
+    status: Status
+    """`partial`: a summary is there, but not every part was read, or the answer has no proper end; see `warnings`."""
+    summary: str
+    strategy: Strategy | None
+    pages: int
+    """Number of pages; 0 for a document without pages."""
+    characters: int
+    tokens: int
+    """Of the document's text."""
+    chunks: int
+    levels: int
+    """How often notes were merged, the last time into the summary; 0 when the document was read in one pass."""
+    coverage: Coverage
+    prompt_tokens: int
+    """Over all calls of this run, as the server counted them; what the journal spared is not in it."""
+    completion_tokens: int
+    reused_chunks: int
+    """Parts of the document whose notes came from the journal of an earlier run."""
+    seconds: float
+    warnings: tuple[str, ...]
+    error: str | None
+
+
+def failed(path: str, error: LongscrollError, seconds: float = 0.0) -> SummaryResult:
+    """The result for a document that could not be read or summarized at all."""
+    return SummaryResult(
+        path=path,
+        status="failed",
+        summary="",
+        strategy=None,
+        pages=0,
+        characters=0,
+        tokens=0,
+        chunks=0,
+        levels=0,
+        coverage=Coverage(characters_total=0, characters_read=0, fraction=0.0),
+        prompt_tokens=0,
+        completion_tokens=0,
+        reused_chunks=0,
+        seconds=seconds,
+        warnings=(),
+        error=str(error),
+    )
+
+
+class AskOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for; 0 and None leave it to the template and the settings."""
+
+    max_tokens: int = 0
+    """Room for the answer in tokens."""
+    temperature: float | None = None
+    on_overflow: Literal["refuse"] = "refuse"
+    """What to do with documents that do not fit."""
+
+
+class AskResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One answered question: the object that `ask --json` prints."""
+
+    answer: str
+    strategy: Literal["whole"]
+    """`whole`: the documents stood in the prompt from the first character to the last."""
+    prompt_tokens: int
+    cached_tokens: int
+    """Prompt tokens that were not processed in this run, because the slot held them already or they were restored."""
+    restored_tokens: int
+    """Tokens brought back from a slot file."""
+    completion_tokens: int
+    ttft_s: float
+    """Seconds from the beginning of the work on the request, restoring or processing included, to the first token."""
+    tokens_per_second: float
+    """Speed of the answer, 0 when it is too short to tell."""
+    warnings: tuple[str, ...]
