@@ -77,7 +77,7 @@ class Workshop:
         with Store(self._paths) as store:
             try:
                 await process.start(self._binary, request, flags)
-                identity = Identity.of(about, process.props, request)
+                identity = Identity.of(about, process.props, request, build=flags.build)
                 calls = _watch(process.client)
                 keeper = SlotKeeper(process.client, slots, identity, store.facts)
                 yield Bench(process.client, keeper, slots, identity, store, process, calls)

@@ -11,7 +11,7 @@ from tui.store.checksum import pack_tokens
 _MAGIC = 0x67677371
 """`ggsq`: a saved sequence (llama.h, LLAMA_STATE_SEQ_MAGIC). Then a format number, a count of words, the words."""
 _HEAD = struct.Struct("<III")
-_VERSIONS = (2, 3)
+_VERSIONS = (2, 3, 4)
 _WRAPPED = struct.Struct("<iii")
 """Newer servers put -1, a format number and the count of tokens before the ids, and what belongs to images after."""
 
