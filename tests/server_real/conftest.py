@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.server.scripted import serve
 from tests.support.tiny_models import build
 from tui.server.binary import ServerBinary
 from tui.server.flags import ServerFlags, read_flags
 from tui.server.launch import LaunchRequest
 from tui.server.process import ServerProcess
+
+__all__ = ["QUICK", "Ask", "ask", "flags_cache", "serve", "server", "server_flags", "tiny_llama"]
 
 QUICK = ("-fit", "off", "--no-warmup", "-nr", "-t", "2")
 """Tiny models need none of this, and some processors repack weights into a form they then stumble over."""

@@ -169,8 +169,10 @@ async def test_too_little_memory_for_each_part(
             break
         finally:
             await server.stop()
-    parts = list(dict.fromkeys(kind for kind in seen if kind not in ("library", "memory")))
+    # With too little for even one part it may also fail to map a library or to start a thread.
+    parts = list(dict.fromkeys(kind for kind in seen if kind.startswith("memory-")))
     assert parts == ["memory-weights", "memory-kv", "memory-compute"]
+    assert "unknown" not in seen
 
 
 async def test_a_slot_folder_that_is_a_file(

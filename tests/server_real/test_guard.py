@@ -122,9 +122,7 @@ async def test_killed_while_starting(tiny_llama: Path, tmp_path: Path) -> None:
         await until(lambda: not any(alive(process) for process in below), "the starting server ends")
 
 
-async def test_the_watchdog_stops_in_order(
-    server_binary: ServerBinary, server_flags: ServerFlags, ask: Ask
-) -> None:
+async def test_the_watchdog_stops_in_order(server_binary: ServerBinary, server_flags: ServerFlags, ask: Ask) -> None:
     server = ServerProcess(guard=WatchdogGuard)
     await server.start(server_binary, ask(), server_flags)
     below = family(server.pid)

@@ -43,7 +43,7 @@ async def test_starts_answers_and_stops(server_binary: ServerBinary, server_flag
     assert server.props.total_slots == 3
     assert server.props.n_ctx == 1024  # rounded up, never down
     assert server.warnings == []
-    assert [state.phase for state in seen if state.phase in ("starting", "ready")][0] == "starting"
+    assert seen[0].phase == "starting"
     assert seen[-1].phase == "ready"
     deltas = [event async for event in server.client.chat(STORY, max_tokens=4) if isinstance(event, TextDelta)]
     assert deltas
@@ -304,3 +304,46 @@ async def test_other_kinds_of_memory_start(
         timings = await server.client.prefill(ids, id_slot=0)
         assert timings.cache_n + timings.prompt_n == len(ids)
         assert (await server.client.save_slot(0, "x.bin")).n_saved == len(ids)
+
+
+async def test_restarted_after_it_died(server_binary: ServerBinary, server_flags: ServerFlags, ask: Ask) -> None:
+    async with ServerProcess() as server:
+        await server.start(server_binary, ask(), server_flags)
+        os.kill(server.pid, 9)
+        await server.wait_failed()
+        await server.start(server_binary, ask(), server_flags)
+        assert await server.client.health() == "ok"
+        waiting = asyncio.create_task(server.wait_failed())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        waiting.cancel()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the server")
+async def test_a_start_that_stands_still_is_given_up(
+    server_flags: ServerFlags, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_module, "STALLED_S", 0.5)
+    script = tmp_path / "llama-server"
+    script.write_text("#!/bin/sh\nexec sleep 1000\n")
+    script.chmod(0o755)
+    server = ServerProcess()
+    with pytest.raises(StartFailed, match="has not moved") as caught:
+        await server.start(ServerBinary((str(script),), "asleep", "option"), ask(), server_flags)
+    assert caught.value.kind == "stalled"
+    assert server.pid == 0
+
+
+@pytest.mark.demo
+async def test_loading_is_shown(
+    server_binary: ServerBinary, server_flags: ServerFlags, ask: Ask, demo_model: Path
+) -> None:
+    seen: list[ServerState] = []
+    async with ServerProcess() as server:
+        await server.start(server_binary, ask(model=demo_model, extra=()), server_flags, on_state=seen.append)
+    loading = [state for state in seen if state.phase == "loading"]
+    assert loading
+    assert all(state.detail for state in loading)
+    fractions = [state.fraction for state in loading if state.fraction is not None]
+    assert fractions == sorted(fractions)
+    assert all(0 <= fraction <= 1 for fraction in fractions)

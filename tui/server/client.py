@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 from collections.abc import AsyncGenerator, Callable, Sequence
 from types import TracebackType
@@ -36,6 +35,7 @@ from tui.text import well_formed
 Health = Literal["ok", "loading", "unreachable"]
 
 _HEALTH_TIMEOUT_S = 10.0
+_COMPLETION = "/completion"
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class LlamaClient:
 
     async def _send(self, method: str, path: str, content: bytes | None) -> httpx.Response:
         if self._closed:
-            raise ServerGone("The connection to llama-server was closed.", "Start the server again.")
+            raise _closed_here()
         headers = {"Content-Type": "application/json"} if content is not None else {}
         work = asyncio.create_task(self._http.request(method, path, content=content, headers=headers))
         return await while_alive(work, self._alive)
@@ -231,7 +231,7 @@ class LlamaClient:
         reason = ""
         usage: wire.Usage | None = None
         timings: Timings | None = None
-        async with contextlib.aclosing(self._events(path, body)) as events:
+        async with self._events(path, body) as events:
             async for data in events:
                 if data == "[DONE]":
                     yield self._chat_finished(reason, usage, timings, max_tokens)
@@ -294,8 +294,9 @@ class LlamaClient:
         return self._complete(wire.completion_body(ids, max_tokens, sampling, id_slot, cache_prompt), max_tokens)
 
     async def _complete(self, body: dict[str, Any], max_tokens: int) -> AsyncGenerator[StreamEvent, None]:
-        async with contextlib.aclosing(self._completion(body)) as chunks:
-            async for chunk in chunks:
+        async with self._events(_COMPLETION, body) as events:
+            async for data in events:
+                chunk = _completion_chunk(data)
                 if chunk.prompt_progress is not None:
                     yield _progress(chunk.prompt_progress)
                 if chunk.content:
@@ -311,18 +312,6 @@ class LlamaClient:
                         cached_tokens=timings.cache_n,
                         timings=timings,
                     )
-
-    async def _completion(self, body: dict[str, Any]) -> AsyncGenerator[wire.CompletionChunk, None]:
-        path = "/completion"
-        async with contextlib.aclosing(self._events(path, body)) as events:
-            async for data in events:
-                if data == "[DONE]":
-                    continue
-                chunk = _decode(wire.completion_chunk, data, path)
-                if chunk.error is not None:
-                    raise wire.error_of(500, chunk.error, data, path)
-                yield chunk
-                if chunk.stop:
                     return
         # This endpoint has no `[DONE]`: its proper end is the event with `stop`.
         raise broken()
@@ -332,13 +321,16 @@ class LlamaClient:
         body = wire.completion_body(ids, n, Sampling(temperature=0.0), id_slot, True, n_probs=1)
         body["ignore_eos"] = True
         found: list[tuple[int, float]] = []
-        async with contextlib.aclosing(self._completion(body)) as chunks:
-            async for chunk in chunks:
+        async with self._events(_COMPLETION, body) as events:
+            async for data in events:
+                chunk = _completion_chunk(data)
                 found += [
                     (entry.id, entry.logprob if entry.logprob is not None else float("-inf"))
                     for entry in chunk.completion_probabilities
                 ]
-        return found[:n]
+                if chunk.stop:
+                    return found[:n]
+        raise broken()
 
     async def prefill(
         self,
@@ -351,31 +343,26 @@ class LlamaClient:
 
         The server samples one token even for `n_predict` 0 but does not keep it.
         """
-        timings = Timings()
         body = wire.completion_body(ids, 0, Sampling(), id_slot, True)
-        async with contextlib.aclosing(self._completion(body)) as chunks:
-            async for chunk in chunks:
-                timings = chunk.timings or timings
+        async with self._events(_COMPLETION, body) as events:
+            async for data in events:
+                chunk = _completion_chunk(data)
                 if chunk.prompt_progress is not None and on_progress is not None:
                     on_progress(_progress(chunk.prompt_progress))
-        return timings
+                if chunk.stop:
+                    return chunk.timings or Timings()
+        raise broken()
 
-    async def _events(self, path: str, body: dict[str, Any]) -> AsyncGenerator[str, None]:
+    def _events(self, path: str, body: dict[str, Any]) -> EventStream:
         if self._closed:
-            raise ServerGone("The connection to llama-server was closed.", "Start the server again.")
+            raise _closed_here()
 
         def check(status: int, reply: bytes) -> None:
             wire.raise_for(status, reply, path)
 
-        stream = EventStream(self._http, path, msgspec.json.encode(body), check, self._alive)
+        stream = EventStream(self._http, path, msgspec.json.encode(body), check, self._alive, self._streams.discard)
         self._streams.add(stream)
-        try:
-            async with contextlib.aclosing(stream.data()) as events:
-                async for data in events:
-                    yield data
-        finally:
-            self._streams.discard(stream)
-            await stream.close()
+        return stream
 
 
 class _Tokens(msgspec.Struct):
@@ -400,6 +387,19 @@ class _Erased(msgspec.Struct):
 
 def _progress(wired: wire.WireProgress) -> PromptProgress:
     return PromptProgress(wired.total, wired.cache, wired.processed, wired.time_ms)
+
+
+def _closed_here() -> ServerGone:
+    return ServerGone("The connection to llama-server was closed.", "Start the server again.")
+
+
+def _completion_chunk(data: str) -> wire.CompletionChunk:
+    if data == "[DONE]":
+        return wire.CompletionChunk()
+    chunk: wire.CompletionChunk = _decode(wire.completion_chunk, data, _COMPLETION)
+    if chunk.error is not None:
+        raise wire.error_of(500, chunk.error, data, _COMPLETION)
+    return chunk
 
 
 def _decode(decoder: msgspec.json.Decoder[Any], data: str, path: str) -> Any:

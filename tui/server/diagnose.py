@@ -203,6 +203,12 @@ _CASES = (
         _LESS_MEMORY,
     ),
     _case(
+        "resources",
+        r"std::system_error|Resource temporarily unavailable",
+        "llama-server could not start a thread: the limit of processes or of memory is reached ({line}).",
+        "Close other programs, or raise the limits of your user (`ulimit -u`, `ulimit -v`).",
+    ),
+    _case(
         "missing-tensor",
         r"missing tensor '(?P<name>[^']*)'|wrong number of tensors|check_tensor_dims",
         "The model file {model} does not hold what its kind of model needs ({line}).",

@@ -28,7 +28,7 @@ _WEIGHTS = [mark for mark, _ in _STEPS].index("load_tensors:")
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """One look. `fraction`: memory grown since the weights began, of the model's size (estimate); `still_s`: seconds without motion."""
+    """One look. `fraction`: growth of memory, of the model's size; `still_s`: seconds without motion."""
 
     loading: bool
     detail: str
@@ -63,7 +63,7 @@ class LoadingWatch:
             self._marks = marks
             self._moved = now
         loading = self._step < len(_STEPS)
-        detail = _STEPS[self._step][1] if loading else "starting llama-server"
+        detail = _STEPS[self._step][1] if loading else "starting"
         fraction = None
         if self._step > _WEIGHTS:
             self._before = resident

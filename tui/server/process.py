@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
@@ -27,8 +28,12 @@ from tui.server.launch import HOST, LaunchRequest, build_command, free_port
 from tui.server.loading import LoadingWatch
 from tui.server.state import OnState, Phase, ServerState
 from tui.server.types import Props
+from tui.text import one_line
 
-PORT_ATTEMPTS = 5
+ATTEMPTS = 5
+"""Starts in all, when the port is taken each time or the server says nothing."""
+MUTE_S = 5.0
+"""A server that ends within so many seconds without a known reason is started again, to hear the reason."""
 STALLED_S = 180.0
 """A start is given up when for so long neither log, processor time, memory nor disk traffic has moved."""
 TERMINATE_S = 2.0
@@ -144,8 +149,9 @@ class ServerProcess:
         self._failed.clear()
         self._start_over.clear()
         self.warnings = []
-        self._set("starting", "starting llama-server")
+        self._set("starting", "starting")
         try:
+            await self._end()  # what a server that failed has left
             await self._start(binary, request, flags)
         except BaseException as error:
             try:
@@ -158,12 +164,16 @@ class ServerProcess:
         self._start_over.set()
 
     async def _start(self, binary: ServerBinary, request: LaunchRequest, flags: ServerFlags) -> None:
-        for attempt in range(1, PORT_ATTEMPTS + 1):
+        for attempt in range(1, ATTEMPTS + 1):
+            begun = time.monotonic()
             try:
                 await self._launch(binary, request, flags)
                 return
             except StartFailed as error:
-                if error.kind != "port" or attempt == PORT_ATTEMPTS:
+                # The log is written by a thread of its own: a server that fails at once sometimes (about 1 in 200 on
+                # a busy machine) ends before its reason is in the log. Asked again it tells.
+                mute = error.kind == "unknown" and time.monotonic() - begun < MUTE_S
+                if attempt == ATTEMPTS or (error.kind != "port" and not mute):
                     raise
                 await self._end()
 
@@ -208,8 +218,8 @@ class ServerProcess:
             return
         # Its log is complete now: the process that wrote it has ended.
         self._death = (await self._diagnosis(returncode)).as_death()
-        self._set("failed", str(self._death))
         self._failed.set()
+        self._set("failed", str(self._death))
 
     async def _diagnosis(self, returncode: int | None) -> Diagnosis:
         if self._request is None:
@@ -230,7 +240,7 @@ class ServerProcess:
             if await client.health() == "ok":
                 try:
                     props = await client.props()
-                    if props.model_alias == nonce:
+                    if props.model_alias == nonce and not self._exited.is_set():
                         self._ready(props, request)
                         return
                 except (WrongKey, ServerAnswer, ServerGone):
@@ -244,7 +254,7 @@ class ServerProcess:
             if seen.still_s > STALLED_S:
                 raise StartFailed(
                     f"llama-server has not moved for {seen.still_s:.0f} s while it was {seen.detail}.",
-                    f"Its log is {request.log_file}.",
+                    f"Its log is {one_line(str(request.log_file), 300)}.",
                     kind="stalled",
                 )
             with contextlib.suppress(TimeoutError):
@@ -279,7 +289,8 @@ class ServerProcess:
     async def stop(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
         """Stop in order: end own streams, wait until the slots are idle, `before()` (save slots), terminate, kill.
 
-        Works in every state, while loading too, and any number of times. When `before` fails or this is cancelled the
+        Without `before` there is nothing to wait for: the answers are ended and so is the server. Works in every state,
+        while loading too, and any number of times. When `before` fails or this is cancelled the
         process is ended all the same, then the error goes on. When it returns or raises, no process is left.
         """
         self._stop_asked = True
@@ -294,9 +305,10 @@ class ServerProcess:
             try:
                 if not failed and self._client is not None and not self._exited.is_set():
                     await self._client.cancel_streams()
-                    await self._wait_idle(self._client)
-                    if before is not None and not self._exited.is_set():
-                        await before()
+                    if before is not None:
+                        await self._wait_idle(self._client)
+                        if not self._exited.is_set():
+                            await before()
             finally:
                 try:
                     await asyncio.shield(self._end())

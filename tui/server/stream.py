@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self, TypeVar
 
 import httpx
 import httpx_sse
@@ -32,7 +33,8 @@ class EventStream:
     """The server-sent events of one streaming POST, read by a task of its own.
 
     `alive` is asked when nothing came for `SILENCE_S`; when it says no the stream is broken. There is no read timeout:
-    a long prompt on a slow machine may take hours, and pings or health tell a busy server from a dead one.
+    a long prompt on a slow machine may take hours, and pings or health tell a busy server from a dead one. It is no
+    generator, so that an answer nobody reads on is closed in one step. `closed` is called when it is closed.
     """
 
     def __init__(
@@ -42,12 +44,15 @@ class EventStream:
         body: bytes,
         check: Callable[[int, bytes], None],
         alive: Callable[[], Awaitable[bool]],
+        closed: Callable[[EventStream], None],
     ) -> None:
         self._http = http
         self._path = path
         self._body = body
         self._check = check
         self._alive = alive
+        self._closed = closed
+        self._got_any = False
         self._queue: asyncio.Queue[str | Exception | _End] = asyncio.Queue()
         self._task = asyncio.create_task(self._pump(), name=f"stream {path}")
 
@@ -69,13 +74,16 @@ class EventStream:
         except Exception as error:  # noqa: BLE001  (handed to the reader, who raises it)
             self._queue.put_nowait(error)
 
-    async def data(self) -> AsyncGenerator[str, None]:
-        """The `data:` of each event. Raises the server's error, StreamBroken, StreamCancelled or ServerGone."""
-        got_any = False
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        """The `data:` of the next event. Raises the server's error, StreamBroken, StreamCancelled or ServerGone."""
         while True:
             try:
                 async with asyncio.timeout(SILENCE_S):
                     item = await self._queue.get()
+                break
             except TimeoutError:
                 if await self._alive():
                     continue
@@ -83,21 +91,28 @@ class EventStream:
                 raise StreamBroken(
                     "llama-server stopped answering in the middle of an answer.", "What came so far is kept; try again."
                 ) from None
-            if item is _End.CANCELLED:
-                raise StreamCancelled("The answer was stopped, because the server is being stopped.")
-            if isinstance(item, httpx.TransportError):
-                if got_any:
-                    raise broken(item) from item
-                raise gone(item) from item
-            if isinstance(item, Exception):
-                raise item
-            if not isinstance(item, str):
-                return
-            got_any = True
-            yield item
+        if isinstance(item, str):
+            self._got_any = True
+            return item
+        if item is _End.CANCELLED:
+            raise StreamCancelled("The answer was stopped, because the server is being stopped.")
+        if isinstance(item, httpx.TransportError):
+            raise (broken(item) if self._got_any else gone(item)) from item
+        if isinstance(item, Exception):
+            raise item
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """End the answer; the server notices within a batch and frees the slot. Safe to call twice."""
+        self._closed(self)
         self._task.cancel()
         await asyncio.wait({self._task})
 
