@@ -176,9 +176,10 @@ async def test_a_conversation_settles_at_each_boundary(kind: str, workshop: Work
             assert end.cached_tokens == back.tokens
             # As a template does that drops the reasoning: other tokens follow than were generated.
             boundary = [*asked, *token_ids(15, seed=20 + turn)]
-            kept = await bench.keeper.keep(0, boundary)
+            kept = await bench.keeper.keep(0, boundary, session_id="s")
             assert kept.tokens == len(boundary)
             assert kept.processed <= 15 + 8
+            assert len(bench.files.all()) <= 2
 
 
 async def test_kept_once_restored_into_every_slot(workshop: Workshop, tiny_models: Path) -> None:
@@ -386,6 +387,19 @@ async def test_least_recently_used_go_first(workshop: Workshop, tiny_models: Pat
         assert bench.files.total() <= bench.files.budget
         assert (await bench.keeper.bring_back(0, prompts[0])).tokens == 1000
         assert await bench.keeper.bring_back(0, prompts[1]) == NOTHING
+
+
+async def test_the_own_earlier_file_gives_way_last(workshop: Workshop, tiny_models: Path) -> None:
+    async with workshop.serve(build("llama", tiny_models), parallel=2) as bench:
+        kept = await bench.keeper.keep(0, DOCUMENT[:1000])
+        await bench.keeper.keep(1, token_ids(1000, seed=5))
+        bench.files.budget = round(3.5 * kept.size)
+        assert (await bench.keeper.keep(0, DOCUMENT[:2000])).tokens == 2000
+        assert [m.n_tokens for m in bench.files.prefixes(DOCUMENT)] == [2000]
+        assert (await bench.keeper.bring_back(0, DOCUMENT)).tokens == 2000
+        # The other slot's file is in use.
+        assert (await bench.keeper.keep(0, DOCUMENT)).tokens == 0
+        assert (await bench.keeper.bring_back(1, token_ids(1000, seed=5))).tokens == 1000
 
 
 async def test_the_folder_is_gone(workshop: Workshop, tiny_models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import stat
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ from tui.store import checksum
 from tui.store.checksum import file_checksum, prefix_hashes, token_hash
 from tui.store.slotfiles import FORMAT, SlotFiles, SlotIdentity, SlotManifest
 
+ROOT = Path(__file__).resolve().parents[2]
 HERE = SlotIdentity(fingerprint="f" * 64, build="7e4c0a9", parallel=1, flags=("--swa-full",))
 
 
@@ -228,6 +232,24 @@ def test_full_disk_is_seen_before_saving(files: SlotFiles) -> None:
     assert len(files.all()) == 1
 
 
+def test_a_conversation_does_not_push_out_the_others(files: SlotFiles) -> None:
+    ids = list(range(10))
+    for count in (2, 4, 6):
+        save(files, ids[:count], session="a")
+    save(files, ids[:3])
+    save(files, [9, 9], session="a")
+    save(files, ids[:1], session="b")
+    newest = save(files, ids[:8], session="a")
+    assert files.retire(newest, ids[:8]) == 2
+    assert sorted((m.n_tokens, m.session_id) for m in files.all() if m.session_id) == [
+        (1, "b"),
+        (2, "a"),
+        (6, "a"),
+        (8, "a"),
+    ]
+    assert [m.n_tokens for m in files.all() if m.session_id is None] == [3]
+
+
 def test_of_a_session(files: SlotFiles) -> None:
     save(files, [1], session="a")
     save(files, [2], session="a")
@@ -270,3 +292,32 @@ def test_a_manifest_cannot_point_elsewhere(files: SlotFiles, tmp_path: Path) -> 
     assert files.find(manifest.key) is None
     renamed = path.rename(files.folder / f"{'0' * 64}.json")
     assert files.find(renamed.stem) is None
+
+
+SAVER = """
+import random, sys
+from pathlib import Path
+from tests.store.test_slotfiles import HERE, SlotFiles, save, state_of
+files = SlotFiles(Path(sys.argv[1]), headroom=0)
+while True:
+    save(files, [1, 2, 3], data=state_of([1, 2, 3], random.randrange(100, 3_000_000)))
+    print("saved", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_killed_while_saving_a_whole_pair_is_left(files: SlotFiles) -> None:
+    source = random.Random(3)
+    for _ in range(10):
+        saver = subprocess.Popen([sys.executable, "-c", SAVER, str(files.folder)], cwd=ROOT, stdout=subprocess.PIPE)
+        assert saver.stdout is not None
+        for _ in range(source.randrange(1, 6)):
+            assert saver.stdout.readline() == b"saved\n"
+        saver.kill()
+        saver.wait()
+        saver.stdout.close()
+        manifest = files.find(HERE.key([1, 2, 3]))
+        assert manifest is not None
+        assert files.verify(manifest, HERE) == ""
+    files.collect(older_than_s=-1)
+    assert names(files) == {manifest.filename, f"{manifest.key}.json"}

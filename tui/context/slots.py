@@ -188,7 +188,7 @@ class SlotKeeper:
                 useless = await self._known_useless(self._identity, len(ids))
                 if useless:
                     return Kept(reason=useless)
-                await self._make_room(self._files, self._identity.estimate(len(ids)))
+                await self._make_room(self._files, self._identity.estimate(len(ids)), own=id_slot)
             except StorageProblem as error:
                 return Kept(reason=str(error))
             return await self._process_and_save(
@@ -228,6 +228,8 @@ class SlotKeeper:
                 self._in_slot[id_slot] = manifest.key
                 reason = await self._within_budget(files, manifest)
                 if not reason:
+                    if session_id is not None:
+                        await asyncio.to_thread(files.retire, manifest, ids)
                     return Kept(
                         tokens=len(ids),
                         size=manifest.size,
@@ -440,9 +442,16 @@ class SlotKeeper:
         _note_use(files, manifest)
         return manifest
 
-    async def _make_room(self, files: SlotFiles, needed: int) -> None:
+    async def _make_room(self, files: SlotFiles, needed: int, *, own: int | None = None) -> None:
+        """Room for `needed` bytes; files of what is in the slots stay, except that of slot `own` where it must go."""
         protect = set(self._in_slot.values())
-        await asyncio.to_thread(files.make_room, needed, protect=protect)
+        try:
+            await asyncio.to_thread(files.make_room, needed, protect=protect)
+        except StorageProblem:
+            if own not in self._in_slot:
+                raise
+            protect = {key for slot, key in self._in_slot.items() if slot != own}
+            await asyncio.to_thread(files.make_room, needed, protect=protect)
 
     async def _within_budget(self, files: SlotFiles, manifest: SlotManifest) -> str:
         """Let older files give way to a new one whose size was not known before; why the new one had to go instead."""

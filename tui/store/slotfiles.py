@@ -280,6 +280,18 @@ class SlotFiles:
         """Delete the slot files of a session (they hold its text); how many there were."""
         return sum(self.remove(m.key) for m in self.all() if m.session_id == session_id)
 
+    def retire(self, manifest: SlotManifest, ids: Sequence[int], *, leave: int = 1) -> int:
+        """Delete a session's earlier files that the new one of `ids` goes on from, but the `leave` longest; how many.
+
+        Each turn of a conversation makes a new file; without this one conversation would push out all others.
+        """
+        earlier = [
+            m
+            for m in self.prefixes(ids[:-1])
+            if m.session_id == manifest.session_id and m.identity == manifest.identity
+        ]
+        return sum(self.remove(m.key) for m in earlier[leave:])
+
     def total(self) -> int:
         """Bytes of all files in the folder."""
         return sum(_size(path) for path in self._listing())
