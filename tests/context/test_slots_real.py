@@ -102,6 +102,8 @@ async def test_a_sliding_window_without_its_whole_cache(workshop: Workshop, tiny
         assert "without --swa-full" in back.reason
         assert "3,000 tokens will be processed again, which takes ≈" in back.reason
         assert end.cached_tokens == 0
+        # What cannot be brought back is not kept, for the same reason in the same words.
+        assert (await bench.keeper.keep(0, [*DOCUMENT[:2999], 7])).reason == back.reason
         # Known to be of no use: nothing is processed for it and nothing written.
         kept = await bench.keeper.keep(0, DOCUMENT[:2000])
         assert (kept.tokens, kept.processed) == (0, 0)

@@ -320,4 +320,5 @@ def test_killed_while_saving_a_whole_pair_is_left(files: SlotFiles) -> None:
         assert manifest is not None
         assert files.verify(manifest, HERE) == ""
     files.collect(older_than_s=-1)
+    (manifest,) = files.all()
     assert names(files) == {manifest.filename, f"{manifest.key}.json"}

@@ -411,7 +411,7 @@ class SlotKeeper:
             return ""
         known = await asyncio.to_thread(probe.remembered, self._facts, identity.slot)
         reason = self._verdict(identity, known) if known else ""
-        return f"{reason} The slot is not kept: {self._cost(n_tokens)}" if reason else ""
+        return f"{reason} {self._cost(n_tokens)}" if reason else ""
 
     def _verdict(self, identity: Identity, result: ProbeResult) -> str:
         """The sentence for a probe's result; "" when it was equal."""
