@@ -135,6 +135,17 @@ def test_addresses_people_type() -> None:
     assert server_address(" http://127.0.0.1:8080/v1/ ") == "http://127.0.0.1:8080"
     assert server_address("https://host/prefix/") == "https://host/prefix"
     assert server_address("[::1]:80") == "http://[::1]:80"
-    for wrong in ("", "ftp://host", "http://", "http://host:99999", "http://host:x", "http://host/?a=1"):
+    for wrong in (
+        "",
+        "ftp://host",
+        "http://",
+        "http://host:99999",
+        "http://host:x",
+        "http://host/?a=1",
+        "http://two words:80",
+        "http://[::1",
+        "localhost:0",
+        "http://\x1b[2J",
+    ):
         with pytest.raises(UsageProblem):
             server_address(wrong)

@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+import httpx
+
 from tui.errors import NoModel, UsageProblem
 from tui.server.client import LlamaClient
 from tui.server.errors import ServerAnswer, ServerGone, StillLoading, WrongKey
@@ -44,12 +46,13 @@ def server_address(url: str) -> str:
     address = url.strip()
     if "://" not in address:
         address = f"http://{address}"
-    parts = urlsplit(address)
     try:
-        port_is_right = parts.port is None or parts.port > 0
-    except ValueError:
-        port_is_right = False
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_right or parts.query:
+        parts = urlsplit(address)
+        httpx.URL(address)
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.query
+    except (ValueError, httpx.InvalidURL):
+        is_right = False
+    if not is_right or not address.isprintable() or " " in address:
         raise UsageProblem(
             f"`{one_line(url, 200)}` is no address of a server.", "Write it like `http://127.0.0.1:8080`."
         )

@@ -62,7 +62,7 @@ class ServerAnswer(LongscrollError):
         super().__init__(
             f"llama-server answered{place} with an error ({code} {one_line(type, 60)}): "
             f"{one_line(message, MESSAGE_LIMIT)}",
-            "The server's log may say more (`longscroll doctor` names the file).",
+            "The server's log may say more.",
         )
         self.message = message
         self.code = code

@@ -24,7 +24,7 @@ class Guard(Protocol):
 
 def make_guard() -> Guard:
     """The guard for this platform."""
-    if sys.platform == "linux":
+    if sys.platform == "linux" and sys.executable:
         from tui.server.guard_linux import LinuxGuard
 
         return LinuxGuard()
