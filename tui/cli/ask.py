@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("ask")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("-q", "--question", required=True, help="The question.")
-@click.option("--max-tokens", type=click.IntRange(min=1), default=0, metavar="N", help="Longest answer, in tokens.")
+@click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest answer, in tokens.")
 @click.option("--temperature", type=click.FloatRange(0, 5), metavar="T", help="Sampling temperature.")
 @click.option(
     "--on-overflow",

@@ -107,10 +107,14 @@ def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
                 loop.remove_signal_handler(number)
 
     try:
-        return asyncio.run(guarded())
+        code = asyncio.run(guarded())
     except asyncio.CancelledError:
         if not received:
             raise
+    else:
+        # The screen takes a cancellation as the wish to close and ends as usual; the signal is the reason all the same.
+        if not received:
+            return code
     raise Stopped(received[0])
 
 
@@ -118,7 +122,7 @@ def say(sentence: str) -> None:
     """One line on stderr, made safe for a terminal."""
     try:
         print(one_line(f"longscroll: {sentence}"), file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError:  # the pipe or the terminal is gone: there is nobody to tell
         _silence(sys.stderr.fileno())
 
 

@@ -138,5 +138,5 @@ async def read(ground: Ground, path: str, password: str = "") -> Document:
         memory_mib=ground.settings.read_memory_mib,
     )
     for warning in document.warnings:
-        ground.out.warn(warning if path in warning else f"{path}: {warning}")
+        ground.out.warn(warning, about=path)
     return document

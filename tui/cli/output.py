@@ -107,6 +107,7 @@ class Out:
         self.as_json = as_json
         self._progress: Progress | None = None
         self._open_line = False
+        self._warned: set[str] = set()
 
     @property
     def progress(self) -> Progress:
@@ -150,8 +151,12 @@ class Out:
             self.write("\n")
         print(one_line(text), file=sys.stderr, flush=True)
 
-    def warn(self, text: str) -> None:
-        self.note(f"longscroll: warning: {text}")
+    def warn(self, text: str, *, about: str = "") -> None:
+        """A warning on stderr, once; `about` is the path it is about, put in front where the text does not name it."""
+        sentence = text if about in text else f"{about}: {text}"
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self.note(f"longscroll: warning: {sentence}")
 
     def error(self, error: LongscrollError) -> None:
         self.note(f"longscroll: {error}")

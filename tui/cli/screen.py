@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from tui.cli.common import Shared, with_shared
-
-if TYPE_CHECKING:
-    from tui.cli.opening import Ground
 
 
 @click.command("screen")
@@ -43,16 +39,18 @@ def open_screen(shared: Shared, paths: tuple[str, ...] = (), session: str = "") 
 
 
 async def _screen(shared: Shared, paths: tuple[str, ...], session: str) -> int:
-    from tui.cli.opening import open_ground
+    from tui.app.app import local_app
+    from tui.cli.opening import open_ground, runtime_options
     from tui.cli.output import Out
 
-    out = Out(as_json=False)
-    async with open_ground(shared, out) as ground:
-        return await _run(ground, paths, session)
-
-
-async def _run(ground: Ground, paths: tuple[str, ...], session: str) -> int:
-    from tui.app.app import LongscrollApp
-    from tui.cli.opening import runtime_options
-
-    raise NotImplementedError
+    async with open_ground(shared, Out(as_json=False)) as ground:
+        app = local_app(
+            lambda: runtime_options(ground, parallel=1),
+            settings=ground.settings,
+            paths=ground.paths,
+            store=ground.store,
+            session=session,
+            documents=paths,
+        )
+        code = await app.run_async()
+    return (app.return_code or 0) if code is None else code

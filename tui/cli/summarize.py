@@ -31,8 +31,8 @@ _SLOTS = 2
     show_default=True,
     help="One pass, or parts whose notes are merged; `auto` takes one pass when the document fits.",
 )
-@click.option("--max-tokens", type=click.IntRange(min=1), default=0, metavar="N", help="Longest summary, in tokens.")
-@click.option("--chunk-tokens", type=click.IntRange(min=1), default=0, metavar="N", help="Longest part, in tokens.")
+@click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest summary, in tokens.")
+@click.option("--chunk-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest part, in tokens.")
 @click.option("--language", default="", metavar="NAME", help="Language of the summary.")
 @click.option("--focus", default="", metavar="TEXT", help="What to pay attention to above all.")
 @click.option("--temperature", type=click.FloatRange(0, 5), metavar="T", help="Sampling temperature.")
@@ -78,7 +78,6 @@ class _Batch:
         self._several = several
         self._engine = contextlib.AsyncExitStack()
         self._runtime: Runtime | None = None
-        self._warned = 0
         self._codes: list[int] = []
 
     @property
@@ -125,7 +124,6 @@ class _Batch:
 
         if self._runtime is None:
             self._runtime = await self._engine.enter_async_context(open_engine(self._ground, parallel=_SLOTS))
-            self._warned = 0
         result: SummaryResult | None = None
         with self._ground.out.working() as progress:
             async with contextlib.aclosing(events_of(self._runtime, document, self._options)) as events:
@@ -135,10 +133,8 @@ class _Batch:
                     else:
                         _show(event, progress)
         assert result is not None
-        for warning in self._runtime.warnings[self._warned :]:
-            if warning not in result.warnings:
-                self._ground.out.warn(warning)
-        self._warned = len(self._runtime.warnings)
+        for warning in self._runtime.warnings:
+            self._ground.out.warn(warning)
         return result
 
 
@@ -170,7 +166,7 @@ def _print(result: SummaryResult, out: Out, *, heading: bool) -> None:
     from tui.units import duration, plural
 
     for warning in result.warnings:
-        out.warn(f"{result.path}: {warning}")
+        out.warn(warning, about=result.path)
     if result.error:
         out.note(f"longscroll: {result.error}")
     if out.as_json:

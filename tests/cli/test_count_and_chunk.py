@@ -1,0 +1,105 @@
+"""`count` and `chunk` as a user runs them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.support.papers import report, write_pdf
+from tests.support.processes import lines, longscroll
+from tests.support.tiny_models import build
+
+COUNT_KEYS = ["path", "tokens", "exact", "characters", "pages", "context", "fits"]
+CHUNK_KEYS = ["index", "start", "end", "pages", "heading", "tokens", "text"]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    path = tmp_path / "report.txt"
+    path.write_text("\n\n".join(report(3, 10)), encoding="utf-8")
+    return path
+
+
+def test_without_a_model_it_is_an_estimate_and_says_so(own_home: Path, paper: Path) -> None:
+    done = longscroll(own_home, "count", str(paper), "--json")
+    assert done.returncode == 0
+    (row,) = lines(done)
+    assert list(row) == COUNT_KEYS
+    assert (row["exact"], row["context"], row["fits"]) == (False, None, None)
+    assert row["characters"] == len(paper.read_text(encoding="utf-8"))
+    assert "estimated" in done.stderr
+
+    table = longscroll(own_home, "count", str(paper)).stdout
+    assert f"≈{row['tokens']:,}" in table
+    sized = lines(longscroll(own_home, "count", str(paper), "--json", "--ctx-size", "256"))[0]
+    assert (sized["context"], sized["fits"]) == (256, False)
+
+
+def test_without_a_model_nothing_is_cut(own_home: Path, paper: Path) -> None:
+    done = longscroll(own_home, "chunk", str(paper), "--json")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "--model" in done.stderr
+
+
+@pytest.mark.real
+def test_counts_are_the_servers_and_need_it_once(
+    own_home: Path, paper: Path, tmp_path: Path, tiny_models: Path
+) -> None:
+    pdf = write_pdf(tmp_path / "report.pdf", report(3, 10))
+    options = ("--model", str(build("llama", tiny_models)), "--ctx-size", "2048", "--json")
+    first = longscroll(own_home, "count", str(paper), str(pdf), str(tmp_path / "missing.txt"), *options)
+    assert first.returncode == 1
+    text_row, pdf_row, missing = lines(first)
+    assert list(text_row) == list(pdf_row) == COUNT_KEYS
+    assert text_row["exact"] is True
+    assert (text_row["pages"], pdf_row["pages"]) == (0, 3)
+    assert text_row["context"] == 2048
+    assert text_row["fits"] == (text_row["tokens"] + 512 <= 2048)
+    assert set(missing) == {"path", "error"}
+    assert "missing.txt" in missing["error"]
+    assert [line for line in first.stderr.splitlines() if "missing.txt" in line]
+
+    # Proved once, the vocabulary is counted with here: a server that cannot even be found is not missed.
+    again = longscroll(own_home, "count", str(paper), *options, LONGSCROLL_LLAMA_SERVER="/nowhere/llama-server")
+    assert again.returncode == 0, again.stderr
+    assert lines(again) == [text_row]
+    assert not [line for line in again.stderr.splitlines() if "Loading" in line]
+
+
+@pytest.mark.real
+def test_a_model_without_a_server_gives_an_estimate(own_home: Path, paper: Path, tiny_models: Path) -> None:
+    model = str(build("llama", tiny_models))
+    done = longscroll(
+        own_home, "count", str(paper), "--model", model, "--json", LONGSCROLL_LLAMA_SERVER="/nowhere/llama-server"
+    )
+    assert done.returncode == 0, done.stderr
+    assert lines(done)[0]["exact"] is False
+    assert "estimated" in done.stderr
+    named = longscroll(own_home, "count", str(paper), "--model", model, "--server", "/nowhere/llama-server")
+    assert named.returncode == 3
+    assert "/nowhere/llama-server" in named.stderr
+
+
+@pytest.mark.real
+def test_chunks_tile_the_text(own_home: Path, tmp_path: Path, tiny_models: Path) -> None:
+    text = "\r\n".join(report(4, 12)) + "\n\n漢字かな交じり文。" * 30 + "no line end"
+    paper = tmp_path / "mixed.md"
+    paper.write_bytes(text.encode())
+    options = ("--model", str(build("llama", tiny_models)), "--json")
+    characters = lines(longscroll(own_home, "count", str(paper), *options))[0]["characters"]
+    for limit in (50, 400):
+        done = longscroll(own_home, "chunk", str(paper), "--max-tokens", str(limit), *options)
+        assert done.returncode == 0, done.stderr
+        chunks = lines(done)
+        assert all(list(chunk) == CHUNK_KEYS for chunk in chunks)
+        assert [chunk["index"] for chunk in chunks] == list(range(len(chunks)))
+        assert chunks[0]["start"] == 0
+        assert chunks[-1]["end"] == characters
+        assert all(one["end"] == two["start"] for one, two in itertools.pairwise(chunks))
+        assert all(len(chunk["text"]) == chunk["end"] - chunk["start"] for chunk in chunks)
+        assert all(0 < chunk["tokens"] <= limit for chunk in chunks)
+    table = longscroll(own_home, "chunk", str(paper), *options[:2])
+    assert "BEGINS" in table.stdout.splitlines()[0]

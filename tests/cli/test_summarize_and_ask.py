@@ -1,0 +1,184 @@
+"""`summarize` and `ask` as a user runs them, on a tiny model: what is printed where, what an interruption leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from tests.support.papers import report
+from tests.support.processes import COMMAND, environment, lines, longscroll, servers_of, until
+from tests.support.running import running as running_server
+from tests.support.tiny_models import build
+from tui.paths import get_paths
+from tui.reading.results import AskResult, SummaryResult
+from tui.server.binary import ServerBinary
+
+pytestmark = pytest.mark.real
+
+SUMMARY_KEYS = [field.name for field in msgspec.structs.fields(SummaryResult)]
+ASK_KEYS = [field.name for field in msgspec.structs.fields(AskResult)]
+
+
+@pytest.fixture
+def model(tiny_models: Path) -> str:
+    return str(build("llama", tiny_models))
+
+
+def write(folder: Path, name: str, pages: int) -> Path:
+    paper = folder / name
+    paper.write_text("\n\n".join(report(pages, 15, seed=len(name))), encoding="utf-8")
+    return paper
+
+
+def begin(home: Path, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *args],
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished_calls(home: Path) -> int:
+    from tui.store.database import Store
+
+    paths = get_paths({"LONGSCROLL_HOME": str(home)})
+    if not paths.database.exists():
+        return 0
+    with Store(paths) as store:
+        return store.journal.count()
+
+
+def test_summarize_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> None:
+    long, short = write(tmp_path, "long.txt", 6), write(tmp_path, "short.txt", 1)
+    options = (str(long), str(short), "--model", model, "--ctx-size", "2048", "--max-tokens", "60")
+    done = longscroll(own_home, "summarize", *options, "--json")
+    results = lines(done)
+    assert [list(result) for result in results] == [SUMMARY_KEYS] * 2
+    assert [result["strategy"] for result in results] == ["map-reduce", "single"]
+    assert results[0]["chunks"] > 1
+    for path, result in zip((long, short), results, strict=True):
+        assert result["path"] == str(path)
+        assert result["error"] is None
+        assert result["coverage"]["fraction"] == 1.0
+        assert result["characters"] == len(path.read_text(encoding="utf-8"))
+    assert done.returncode == int(any(result["status"] != "done" for result in results))
+    assert "Read part" in done.stderr
+
+    text = longscroll(own_home, "summarize", *options)
+    assert text.returncode == done.returncode
+    headings = [line for line in text.stdout.splitlines() if line.startswith("# ")]
+    assert headings[0] == f"# {long}"
+    assert f"# {short}" in headings
+    assert f"{long}: in {results[0]['chunks']} parts" in text.stderr
+    assert "100 % read" in text.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_an_interruption_keeps_what_is_finished(
+    own_home: Path, tmp_path: Path, model: str, number: signal.Signals, code: int
+) -> None:
+    paper = write(tmp_path, "long.txt", 40)
+    args = ("summarize", str(paper), "--model", model, "--ctx-size", "1024", "--json")
+    process = begin(own_home, *args)
+    await until(lambda: finished_calls(own_home) >= 2 or process.poll() is not None, "two finished parts")
+    servers = servers_of(process.pid)
+    assert servers, "it ended before it could be interrupted"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out == ""
+    assert err.splitlines()[-1] == "longscroll: Interrupted. What was finished is kept."
+    assert "Traceback" not in err
+    assert not [server for server in servers if is_running(server)]
+
+    finished = finished_calls(own_home)
+    (result,) = lines(longscroll(own_home, *args))
+    assert result["reused_chunks"] == finished
+    assert result["chunks"] > finished
+    assert result["coverage"]["fraction"] == 1.0
+
+
+async def test_a_server_that_dies_costs_one_document(own_home: Path, tmp_path: Path, model: str) -> None:
+    first, second = write(tmp_path, "first.txt", 40), write(tmp_path, "second.txt", 1)
+    args = ("summarize", str(first), str(second), "--model", model, "--ctx-size", "1024", "--json")
+    process = begin(own_home, *args)
+    await until(lambda: finished_calls(own_home) >= 2 or process.poll() is not None, "two finished parts")
+    (server,) = servers_of(process.pid)
+    server.kill()
+    out, err = process.communicate(timeout=120)
+    assert "Traceback" not in err
+    results = [line for line in out.splitlines() if line]
+    assert len(results) == 2
+    assert process.returncode == 1
+    assert '"status":"failed"' in results[0] or '"status":"partial"' in results[0]
+    assert '"error":null' in results[1]
+
+
+def test_ask_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> None:
+    paper = write(tmp_path, "report.txt", 2)
+    options = ("-q", "Which pump?", str(paper), "--model", model, "--ctx-size", "4096", "--max-tokens", "12")
+    done = longscroll(own_home, "ask", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    (result,) = lines(done)
+    assert list(result) == ASK_KEYS
+    assert result["strategy"] == "whole"
+    assert result["completion_tokens"] == 12
+
+    text = longscroll(own_home, "ask", *options)
+    assert text.returncode == 0
+    assert text.stdout.endswith("\n")
+    assert text.stdout.strip()
+    assert "Restored" in text.stderr
+    assert "prompt tokens" in text.stderr
+
+
+def test_ask_without_a_question_in_it(own_home: Path, tmp_path: Path, model: str) -> None:
+    done = longscroll(own_home, "ask", "-q", "  ", str(write(tmp_path, "a.txt", 1)), "--model", model)
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+def test_ask_refuses_what_does_not_fit(own_home: Path, tmp_path: Path, model: str) -> None:
+    paper = write(tmp_path, "report.txt", 4)
+    done = longscroll(own_home, "ask", "-q", "Why?", str(paper), "--model", model, "--ctx-size", "512", "--json")
+    assert done.returncode == 4
+    assert done.stdout == ""
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("longscroll: ")]
+    assert "512" in line
+    counted = lines(longscroll(own_home, "count", str(paper), "--model", model, "--json"))[0]["tokens"]
+    needed = max(int(word.replace(",", "")) for word in line.split() if word.replace(",", "").isdigit())
+    assert needed > counted
+
+
+async def test_a_server_of_ones_own(own_home: Path, tmp_path: Path, model: str, server_binary: ServerBinary) -> None:
+    """`--server-url` with its key from the environment; a wrong key is named."""
+    paper = write(tmp_path, "report.txt", 1)
+    async with running_server(server_binary, Path(model), tmp_path / "other", ctx_size=4096) as client:
+        key = client._http.headers["Authorization"].removeprefix("Bearer ")
+        options = (str(paper), "--server-url", client.base_url, "--json")
+        counted = longscroll(own_home, "count", *options, LONGSCROLL_API_KEY=key)
+        assert counted.returncode == 0, counted.stderr
+        assert lines(counted)[0]["exact"] is True
+        assert lines(counted)[0]["context"] == 4096
+        asked = longscroll(own_home, "ask", "-q", "Why?", "--max-tokens", "5", *options, LONGSCROLL_API_KEY=key)
+        assert asked.returncode == 0, asked.stderr
+        wrong = longscroll(own_home, "count", *options, LONGSCROLL_API_KEY="wrong")
+        assert wrong.returncode == 3
+        assert "LONGSCROLL_API_KEY" in wrong.stderr
+        assert key not in counted.stderr + asked.stderr + wrong.stderr
+        doctor = longscroll(own_home, "doctor", *options[1:], LONGSCROLL_API_KEY=key)
+        assert doctor.returncode == 0, doctor.stdout
+
+
+def is_running(process: psutil.Process) -> bool:
+    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
