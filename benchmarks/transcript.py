@@ -23,69 +23,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = (120, 40)
-WORDS = [
-    "the",
-    "context",
-    "of",
-    "a",
-    "model",
-    "holds",
-    "tokens",
-    "and",
-    "every",
-    "token",
-    "that",
-    "was",
-    "read",
-    "once",
-    "need",
-    "not",
-    "be",
-    "read",
-    "again",
-    "when",
-    "the",
-    "server",
-    "keeps",
-    "its",
-    "state",
-    "in",
-    "a",
-    "slot",
-    "so",
-    "a",
-    "long",
-    "document",
-    "costs",
-    "its",
-    "prompt",
-    "only",
-    "the",
-    "first",
-    "time",
-    "while",
-    "each",
-    "later",
-    "question",
-    "extends",
-    "what",
-    "is",
-    "there",
-    "already",
-    "and",
-    "the",
-    "answer",
-    "begins",
-    "at",
-    "once",
-    "instead",
-    "of",
-    "after",
-    "many",
-    "minutes",
-    "of",
-    "waiting",
-]
+WORDS = re.findall(
+    r"\w+",
+    """
+    the context of a model holds tokens and every token that was read once need not be read again when the server
+    keeps its state in a slot so a long document costs its prompt only the first time while each later question
+    extends what is there already and the answer begins at once instead of after many minutes of waiting
+    """,
+)
 CODE = '''```python
 def restore(slot: int, prefix: list[int]) -> Restored:
     """Bring a saved prefix back into `slot`."""

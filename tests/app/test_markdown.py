@@ -129,7 +129,7 @@ def test_a_new_width_is_as_if_it_had_been_so_from_the_start(text: str, seed: int
         ("![a cat](cat.png)", ["  [image: a cat]"]),
         ("a<br>b", ["  a", "  b"]),
         ("<div>x</div>", ["  <div>x</div>"]),
-        ("a\n\n---\n\nb", ["  a", "", "  " + "─" * 58, "", "  b"]),
+        ("a\n\n---\n\nb", ["  a", "", "  " + "─" * 57, "", "  b"]),
         ("```py\nx = 1\n\ny\n```", ["   py", "   x = 1", "", "   y"]),
         ("| a | b |\n|---|--:|\n| 1 | 22 |", ["  a │  b", "  ──┼───", "  1 │ 22"]),
     ],
@@ -173,3 +173,12 @@ def test_code_keeps_its_colours_when_it_comes_in_pieces() -> None:
     once.add("assistant", code)
     cuts = [[segment.text for segment in line.strip] for line in page.window(0, 99)]
     assert cuts == [[segment.text for segment in line.strip] for line in once.window(0, 99)]
+
+
+def test_a_closing_fence_that_comes_in_pieces_repeats_no_line() -> None:
+    page = Transcript(plain_palette(), 40)
+    entry = page.add("assistant", live=True)
+    for piece in ("```\na\nb\n", "``", "`\n"):
+        page.append(entry, piece)
+        page.flush()
+    assert [row.strip() for row in rows_of(page)] == ["a", "b"]

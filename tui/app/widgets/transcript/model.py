@@ -21,7 +21,9 @@ Kind = Literal["user", "assistant", "note", "error"]
 Part = Literal["text", "reasoning", "plain"]
 
 GUTTER: Final = 2
-"""Cells left of every message: its bar and a space."""
+"""Cells left of every message: its bar and a space. Each is one cell a character."""
+MEASURE: Final = 108
+"""Cells of text at most: longer lines are hard to read."""
 SECTION: Final = 8_000
 """Characters after which a growing message begins a new section."""
 KEEP_LINES: Final = 3_000
@@ -98,12 +100,19 @@ class _Stream:
         self.renderer: Renderer | None = None
 
 
+def body_width(width: int) -> int:
+    """Cells of text on a screen of `width`: what the gutter and a margin leave, at most MEASURE."""
+    return max(2, min(width - GUTTER - 1, MEASURE))
+
+
 class Transcript:
     """All messages, their lines at one width in one palette, and a map from line numbers to them."""
 
     def __init__(self, palette: Palette, width: int = 80) -> None:
         self.palette = palette
         self.width = width
+        self.body = body_width(width)
+        """Cells that a message's text has."""
         self.entries: list[Entry] = []
         self.sections: list[Section] = []
         self._tops: list[int] = [0]
@@ -185,6 +194,7 @@ class Transcript:
         same_width = width == self.width
         self.palette = palette
         self.width = width
+        self.body = body_width(width)
         for section in self.sections:
             if section.stream is not None:
                 self._restart(section)
@@ -220,7 +230,7 @@ class Transcript:
         return section.lines
 
     def _draw(self, section: Section) -> list[Line]:
-        part, width = section.part, self.width - GUTTER
+        part, width = section.part, self.body
         base = "reasoning" if part == "reasoning" else _BASE[section.entry.kind]
         if part == "plain":
             rows = plain_rows(section.source, width, base, self.palette)
@@ -229,8 +239,6 @@ class Transcript:
             source_lines = section.source.split("\n")
             rows = []
             for unit in split(section.source, section.carry, section.entry.env):
-                if unit.gap:
-                    rows.append(BLANK)
                 rows.extend(renderer.unit(unit, source_lines, width, base=base))
         return self._framed(section, self._lines(section, rows))
 
@@ -241,8 +249,11 @@ class Transcript:
         gutter = [Segment(bar, self.palette[bar_style]), Segment(" ", base)]
         if kind == "note":
             after = [Segment(" ", base), Segment(" ", base)]
-            return [line_of(row, after if at else gutter, GUTTER, self.width, base) for at, row in enumerate(rows)]
-        return [line_of(row, gutter, GUTTER, self.width, base) for row in rows]
+            return [
+                line_of(row, after if at else gutter, GUTTER + self.body, self.width, base)
+                for at, row in enumerate(rows)
+            ]
+        return [line_of(row, gutter, GUTTER + self.body, self.width, base) for row in rows]
 
     def _framed(self, section: Section, lines: list[Line]) -> list[Line]:
         """With the blank row before the message and the status row after it."""
@@ -253,12 +264,12 @@ class Transcript:
             apart = entry.sections[section.index - entry.sections[0].index - 1].part != section.part
         if apart:
             plain = self.palette.text
-            before = [line_of(BLANK, [Segment(" " * GUTTER, plain)], GUTTER, self.width, plain)]
+            before = [line_of(BLANK, [Segment(" " * GUTTER, plain)], GUTTER + self.body, self.width, plain)]
         if section is entry.sections[-1] and entry.status:
             muted = self.palette["muted"]
-            for row in plain_rows(entry.status, self.width - GUTTER, "muted", self.palette):
+            for row in plain_rows(entry.status, self.body, "muted", self.palette):
                 row.silent = True
-                after.append(line_of(row, [Segment(" " * GUTTER, muted)], GUTTER, self.width, muted))
+                after.append(line_of(row, [Segment(" " * GUTTER, muted)], GUTTER + self.body, self.width, muted))
         section.frame = (len(before), len(after))
         return [*before, *lines, *after]
 
@@ -273,7 +284,7 @@ class Transcript:
             stream.renderer = Renderer(self.palette, section.entry.env)
         section.source += self._take(stream)
         stream.tail = section.source[stream.settled_to :]
-        width = self.width - GUTTER
+        width = self.body
         base = "reasoning" if section.part == "reasoning" else "text"
         unchanged = len(stream.settled)
         units = split(stream.tail, stream.carry, section.entry.env)
@@ -282,8 +293,7 @@ class Transcript:
         # may still make both into one (`-` after a paragraph is a heading's underline, then a list item).
         open_from = max((at for at, unit in enumerate(units) if unit.first_line < len(source_lines) - 1), default=0)
         for unit in units[:open_from]:
-            rows = [BLANK] if unit.gap else []
-            rows.extend(stream.renderer.unit(unit, source_lines, width, base=base))
+            rows = stream.renderer.unit(unit, source_lines, width, base=base)
             stream.settled.extend(self._lines(section, rows))
         open_rows = stream.renderer.open_units(units[open_from:], source_lines, width, base=base) if units else []
         stream.tail_lines = self._lines(section, open_rows)
@@ -332,8 +342,7 @@ class Transcript:
         source_lines = tail.split("\n")
         base = "reasoning" if section.part == "reasoning" else "text"
         for unit in split(tail, stream.carry, section.entry.env):
-            rows = [BLANK] if unit.gap else []
-            rows.extend(stream.renderer.unit(unit, source_lines, self.width - GUTTER, base=base))
+            rows = stream.renderer.unit(unit, source_lines, self.body, base=base)
             stream.settled.extend(self._lines(section, rows))
         self._set_lines(section, self._framed(section, stream.settled))
 
@@ -420,7 +429,7 @@ class Transcript:
 
     def _estimate(self, section: Section) -> int:
         entry = section.entry
-        rows = estimate_rows(section.source, self.width - GUTTER)
+        rows = estimate_rows(section.source, self.body)
         frame = (section is entry.sections[0] and entry.number > 0) + (
             section is entry.sections[-1] and bool(entry.status)
         )

@@ -51,11 +51,17 @@ class Renderer:
         self._records: Records = {}
         self._open: _OpenCode | None = None
         self._last: Token | None = None
+        self._panel = False
+        """Whether the last unit ended in a code block: a blank row sets it apart from what follows."""
 
     def unit(self, unit: Unit, lines: Sequence[str], width: int, *, base: str = "text") -> list[Row]:
-        """Rows of a unit that is complete. `lines` is the source that was split; `base` names the text's style."""
+        """Rows of a unit that is complete, with the gap before it.
+
+        `lines` is the source that was split; `base` names the text's style.
+        """
         self._last = None
-        rows = self._unit(unit, lines, width, base)
+        rows = self._with_gap(unit, self._panel, self._unit(unit, lines, width, base))
+        self._panel = _ends_in_panel(rows)
         self._cells.clear()
         self._records.clear()
         return rows
@@ -65,14 +71,17 @@ class Renderer:
         self._fresh = {}
         self._last = next((token for token in reversed(units[-1].tokens) if token.nesting == 0), None)
         rows: list[Row] = []
+        panel = self._panel
         for unit in units:
-            if unit.gap:
-                rows.append(BLANK)
-            rows.extend(self._unit(unit, lines, width, base))
+            rows.extend(self._with_gap(unit, panel, self._unit(unit, lines, width, base)))
+            panel = _ends_in_panel(rows)
         self._leaves, self._fresh = self._fresh, None
         if self._last is None or self._last.type != "fence":
             self._open = None
         return rows
+
+    def _with_gap(self, unit: Unit, after_panel: bool, rows: list[Row]) -> list[Row]:
+        return [BLANK, *rows] if unit.gap or after_panel else rows
 
     def _unit(self, unit: Unit, lines: Sequence[str], width: int, base: str) -> list[Row]:
         if unit.kind == "item":
@@ -131,7 +140,7 @@ class Renderer:
         item = at + 1
         while item < end:
             line = tokens[item].map[0] if tokens[item].map else 0  # type: ignore[index]  # mypy forgets the test
-            if rows and line and not lines[line - 1].strip(" \t>"):
+            if rows and (_ends_in_panel(rows) or (line and not lines[line - 1].strip(" \t>"))):
                 rows.append(BLANK)
             rows.extend(self._item(tokens, item, ordinal if ordered else -1, lines, width, base, depth))
             ordinal += 1
@@ -215,7 +224,8 @@ class Renderer:
             code = self._open = _OpenCode(language, width)
             code.rows = self._code_label(language, width)
         # markdown-it closes the last line itself, so whether it is complete is not known: it stays open.
-        last = source.rfind("\n", 0, max(0, len(source) - 1)) + 1
+        # It may have been taken for complete while the fence's closing line was half there.
+        last = max(len(code.source), source.rfind("\n", 0, max(0, len(source) - 1)) + 1)
         if last > len(code.source):
             for line in code.highlighter.feed(source[len(code.source) : last], keep=True):
                 code.rows.extend(self._code_rows(line, width))
@@ -260,6 +270,10 @@ class Renderer:
         return rows
 
 
+def _ends_in_panel(rows: Sequence[Row]) -> bool:
+    return bool(rows) and rows[-1].fill is not None
+
+
 def plain_rows(text: str, width: int, base: str, palette: Palette) -> list[Row]:
     """Text as it was typed: its own line ends, nothing interpreted."""
     style = palette[base]
@@ -268,5 +282,5 @@ def plain_rows(text: str, width: int, base: str, palette: Palette) -> list[Row]:
         for piece in wrap(line, width):
             shown = line[piece.start : piece.end]
             segments = [Segment(shown, style)] if shown else []
-            rows.append(Row(segments, cell_len(shown), glue=piece.glue, fill=style))
+            rows.append(Row(segments, cell_len(shown), glue=piece.glue))
     return rows

@@ -54,7 +54,7 @@ class Line:
         self.lead = lead
         """First segments that are decoration."""
         self.trail = trail
-        """Last segments that are padding: 0 or 1."""
+        """Last segments that are padding."""
         self.glue = glue
         self.silent = silent
 
@@ -68,15 +68,22 @@ class Line:
 BLANK = Row([], 0)
 
 
-def line_of(row: Row, gutter: Sequence[Segment], gutter_cells: int, width: int, base: Style) -> Line:
-    """`row` behind `gutter`, padded to `width` cells; remembered in the row, so always call it with the same gutter."""
+def line_of(row: Row, gutter: Sequence[Segment], column: int, width: int, base: Style) -> Line:
+    """`row` behind `gutter`, its `fill` up to cell `column` of the line, then blanks up to `width`.
+
+    Remembered in the row, so always call it with the same gutter and widths.
+    """
     if row.line is not None:
         return row.line
     segments = [*gutter, *row.segments]
-    missing = width - gutter_cells - row.cells
-    if missing > 0:
-        segments.append(Segment(" " * missing, row.fill or base))
-    line = Line(Strip(segments, width), len(gutter) + row.lead, int(missing > 0), row.glue, row.silent)
+    at = sum(len(segment.text) for segment in gutter) + row.cells
+    ready = len(segments)
+    if row.fill is not None and at < column:
+        segments.append(Segment(" " * (column - at), row.fill))
+        at = column
+    if at < width:
+        segments.append(Segment(" " * (width - at), base))
+    line = Line(Strip(segments, width), len(gutter) + row.lead, len(segments) - ready, row.glue, row.silent)
     if row is not BLANK:
         row.line = line
     return line

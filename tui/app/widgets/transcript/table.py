@@ -78,9 +78,9 @@ def table_rows(
         if rows_of is None:
             rows_of = drawn[key] = _record(record, widths, aligns, "text", palette)
         records.append(rows_of)
-    apart = any(len(lines) > 1 for lines in records)
     for index, lines in enumerate(records):
-        if index and apart:
+        # Records of several rows need a line between them, others do not.
+        if index and (len(lines) > 1 or len(records[index - 1]) > 1):
             faint = "─┼─".join("┈" * cells for cells in widths)
             rows.append(Row([Segment(faint, rule)], cell_len(faint), silent=True))
         rows.extend(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -21,6 +22,7 @@ from textual.widget import Widget
 
 from tui.app.widgets.transcript.model import Entry, Kind, Transcript
 from tui.app.widgets.transcript.palette import NAMES, Palette, plain_palette
+from tui.app.widgets.transcript.render import plain_rows
 from tui.app.widgets.transcript.rows import Line
 from tui.app.widgets.transcript.selecting import highlighted, selected_text, word_at
 
@@ -64,8 +66,16 @@ class TranscriptView(ScrollView, can_focus=True):
             super().__init__()
             self.following = following
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's name
+    def __init__(
+        self,
+        *,
+        greeting: Sequence[str] = (),
+        id: str | None = None,  # noqa: A002  # Textual's name
+        classes: str | None = None,
+    ) -> None:
+        """`greeting`: lines in the middle of the empty transcript, the first of them bright."""
         super().__init__(id=id, classes=classes)
+        self._greeting = tuple(greeting)
         self.page = Transcript(plain_palette())
         self._styled = False
         self._following = True
@@ -334,6 +344,8 @@ class TranscriptView(ScrollView, can_focus=True):
                 strip = self._with_selection(line, top + crop.y + at, selection)
             strips.append(strip)
         strips.extend([blank] * (crop.height - len(strips)))
+        if not self.page.sections and self._greeting:
+            strips = self._greeted(strips, crop, width)
         if self._unseen and crop.bottom >= self._rows:
             strips[self._rows - 1 - crop.y] = self._with_mark(strips[self._rows - 1 - crop.y], width)
         for line_filter in self.get_line_filters():
@@ -341,6 +353,23 @@ class TranscriptView(ScrollView, can_focus=True):
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
         if crop.column_span != (0, width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def _greeted(self, strips: list[Strip], crop: Region, width: int) -> list[Strip]:
+        palette = self.page.palette
+        rows = [row for line in self._greeting for row in plain_rows(line, max(8, width - 4), "muted", palette)]
+        first = max(0, (self._rows - len(rows)) // 2)
+        for at, row in enumerate(rows):
+            if crop.y <= first + at < crop.bottom:
+                style = palette["h2"] if at == 0 else palette["muted"]
+                left = (width - row.cells) // 2
+                text = Segment(row.text, style)
+                cells = [
+                    Segment(" " * left, palette.text),
+                    text,
+                    Segment(" " * (width - left - row.cells), palette.text),
+                ]
+                strips[first + at - crop.y] = Strip(cells, width)
         return strips
 
     def _with_mark(self, strip: Strip, width: int) -> Strip:

@@ -1,0 +1,278 @@
+"""The talk with the engine: opens it, holds the conversation, and tells a view what happens. No Textual here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tui.app.engine import Desk, Engine, Talk
+from tui.errors import LongscrollError
+
+if TYPE_CHECKING:
+    from tui.chat.events import ChatEvent, Overflow, Resumed
+    from tui.context.plan import ContextPlan
+    from tui.context.runtime import FetchProgress
+    from tui.context.slots import Kept
+    from tui.documents.model import Document
+    from tui.server.state import ServerState
+    from tui.server.types import PromptProgress
+    from tui.store.sessions import MessageRow, SessionRow
+
+
+class View(Protocol):
+    """What a screen must be able to show. All calls come on the event loop, and none may wait."""
+
+    def engine_state(self, state: ServerState | FetchProgress) -> None: ...
+    def engine_ready(self, model: str, context: int, warnings: Sequence[str]) -> None: ...
+    def engine_failed(self, error: LongscrollError) -> None: ...
+    def session_opened(
+        self, session: SessionRow, messages: Sequence[MessageRow], documents: Sequence[Document]
+    ) -> None: ...
+    def resuming(self) -> None: ...
+    def resumed(self, resumed: Resumed) -> None: ...
+    def session_ready(self) -> None: ...
+    def user_stored(self, row: MessageRow, title: str) -> None: ...
+    def answer_started(self) -> None: ...
+    def prompt_progress(self, progress: PromptProgress) -> None: ...
+    def answer_delta(self, text: str, *, reasoning: bool) -> None: ...
+    def answer_ended(self, row: MessageRow | None, notice: str) -> None: ...
+    def answer_failed(self, row: MessageRow | None, what: str, remedy: str) -> None: ...
+    def overflow(self, overflow: Overflow) -> None: ...
+    def turn_over(self) -> None: ...
+    def planned(self, plan: ContextPlan, draft: str) -> None: ...
+    def reading(self, path: str) -> None: ...
+    def attached(self, document: Document) -> None: ...
+    def not_attached(self, path: str) -> None: ...
+    def problem(self, error: LongscrollError) -> None: ...
+    def keeping(self, progress: PromptProgress | None) -> None: ...
+    def kept(self, kept: Kept | None) -> None: ...
+
+
+class Controller:
+    """One engine, one open conversation. `run` lives as long as the screen; the other calls are made beside it."""
+
+    def __init__(self, engine: Engine, view: View, *, session: str = "", documents: Sequence[str] = ()) -> None:
+        self.engine = engine
+        self.closed = asyncio.Event()
+        """Set once `run` is over: nothing of the engine is left."""
+        self._view = view
+        self._session = session
+        self._waiting_documents = list(documents)
+        self._desk: Desk | None = None
+        self._talk: Talk | None = None
+        self._closing = asyncio.Event()
+        self._again = asyncio.Event()
+        self._work = asyncio.Lock()
+        self._counting = asyncio.Lock()
+        self._reading: asyncio.Future[Document] | None = None
+
+    @property
+    def opened(self) -> bool:
+        """Whether the engine runs."""
+        return self._desk is not None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a conversation is open on a running engine."""
+        return self._talk is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer, a document or another conversation is under way."""
+        return self._work.locked()
+
+    @property
+    def closing(self) -> bool:
+        return self._closing.is_set()
+
+    @property
+    def session_id(self) -> str:
+        return self._session
+
+    async def run(self) -> None:
+        """Open the engine and keep it until `close`; after a failure it is opened again when `restart` is called."""
+        try:
+            while not self._closing.is_set():
+                self._again.clear()
+                try:
+                    async with self.engine.open(self._reporter()) as desk:
+                        await self._at(desk)
+                except LongscrollError as error:
+                    self._desk = self._talk = None
+                    if not self._closing.is_set():
+                        self._view.engine_failed(error)
+                        await _first(self._closing.wait(), self._again.wait())
+        finally:
+            self._desk = self._talk = None
+            self.closed.set()
+
+    def _reporter(self) -> Callable[[ServerState | FetchProgress], None]:
+        loop, home = asyncio.get_running_loop(), threading.get_ident()
+
+        def report(state: ServerState | FetchProgress) -> None:
+            # The download reports from a thread, and may do so a last time when the loop is gone.
+            if threading.get_ident() == home:
+                self._view.engine_state(state)
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(self._view.engine_state, state)
+
+        return report
+
+    async def _at(self, desk: Desk) -> None:
+        self._desk = desk
+        self._view.engine_ready(desk.model_name, desk.n_ctx, desk.warnings)
+        await self._open(self._session)
+        died = asyncio.ensure_future(desk.died())
+        try:
+            await _first(self._closing.wait(), asyncio.shield(died))
+            if not self._closing.is_set():
+                # The turn that was under way says first what became of it.
+                async with self._work:
+                    raise died.result()
+            async with self._work:
+                if self._talk is not None:
+                    await self._put_away(self._talk)
+        finally:
+            died.cancel()
+
+    def restart(self) -> None:
+        """Try the engine again after it failed."""
+        self._again.set()
+
+    def close(self) -> None:
+        """Let `run` end: stop what is under way, keep the conversation's tokens, stop the server."""
+        self._closing.set()
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop the answer that is under way, or the reading of a document."""
+        if self._talk is not None:
+            self._talk.stop()
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _put_away(self, talk: Talk) -> None:
+        self._view.keeping(None)
+        try:
+            self._view.kept(await talk.settle(self._view.keeping))
+            await talk.close()
+        except LongscrollError as error:
+            # The conversation itself is in the database; only the shortcut for the next start is missing.
+            self._view.problem(error)
+
+    async def _open(self, session_id: str) -> None:
+        assert self._desk is not None
+        async with self._work:
+            talk = await self._desk.talk(session_id)
+            self._talk = talk
+            self._session = talk.session.id
+            self._view.session_opened(talk.session, talk.messages, talk.documents)
+            if session_id:
+                self._view.resuming()
+                self._view.resumed(await talk.resume())
+            waiting, self._waiting_documents = self._waiting_documents, []
+            for path in waiting:
+                await self._attach(talk, path)
+        self._view.session_ready()
+
+    async def open_session(self, session_id: str) -> None:
+        """Put the open conversation away and open another; an empty id begins a new one."""
+        if self._desk is None or self.busy:
+            return
+        try:
+            if self._talk is not None:
+                async with self._work:
+                    await self._put_away(self._talk)
+            await self._open(session_id)
+        except LongscrollError as error:
+            self._view.problem(error)
+
+    async def send(self, text: str) -> None:
+        """Send a message and tell the view what happens."""
+        if self._talk is not None and not self.busy:
+            await self._turn(self._talk, self._talk.send(text))
+
+    async def retry(self) -> None:
+        """Answer the last message again."""
+        if self._talk is not None and not self.busy:
+            await self._turn(self._talk, self._talk.retry())
+
+    async def _turn(self, talk: Talk, events: AsyncGenerator[ChatEvent, None]) -> None:
+        from tui.chat.events import AnswerStarted, Overflow, TurnFailed, TurnFinished, UserStored
+        from tui.server.types import PromptProgress, ReasoningDelta, TextDelta
+
+        view = self._view
+        async with self._work:
+            try:
+                async with contextlib.aclosing(events) as stream:
+                    async for event in stream:
+                        if isinstance(event, TextDelta):
+                            view.answer_delta(event.text, reasoning=False)
+                        elif isinstance(event, ReasoningDelta):
+                            view.answer_delta(event.text, reasoning=True)
+                        elif isinstance(event, PromptProgress):
+                            view.prompt_progress(event)
+                        elif isinstance(event, UserStored):
+                            view.user_stored(event.message, talk.session.title)
+                        elif isinstance(event, AnswerStarted):
+                            view.answer_started()
+                        elif isinstance(event, TurnFinished):
+                            view.answer_ended(event.message, event.notice)
+                        elif isinstance(event, TurnFailed):
+                            view.answer_failed(event.message, event.what, event.remedy)
+                        elif isinstance(event, Overflow):
+                            view.overflow(event)
+            except LongscrollError as error:
+                view.problem(error)
+        view.turn_over()
+
+    async def attach(self, path: str) -> None:
+        """Read a document and put it before the conversation; before there is one, as soon as there is."""
+        if self._talk is None:
+            self._waiting_documents.append(path)
+            return
+        async with self._work:
+            await self._attach(self._talk, path)
+        self._view.session_ready()
+
+    async def _attach(self, talk: Talk, path: str) -> None:
+        self._view.reading(path)
+        reading = self._reading = asyncio.ensure_future(self.engine.read(path))
+        try:
+            document = await reading
+            await talk.attach(document)
+        except LongscrollError as error:
+            self._view.problem(error)
+        except asyncio.CancelledError:
+            if not reading.cancelled():
+                raise
+            self._view.not_attached(path)
+        else:
+            self._view.attached(document)
+        finally:
+            self._reading = None
+
+    async def plan(self, draft: str) -> None:
+        """Count what the next request would hold; nothing is counted while something else is under way."""
+        async with self._counting:
+            talk = self._talk
+            if talk is None or self.busy:
+                return
+            try:
+                self._view.planned(await talk.plan(draft), draft)
+            except LongscrollError as error:
+                if self._talk is talk and not self._closing.is_set():
+                    self._view.problem(error)
+
+
+async def _first(*waits: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
+    """Until one of them is done; the others are given up."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

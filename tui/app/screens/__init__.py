@@ -1,0 +1,1 @@
+"""The screens: chat, the list of conversations, help, and what went wrong."""
