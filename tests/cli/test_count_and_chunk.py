@@ -70,6 +70,20 @@ def test_counts_are_the_servers_and_need_it_once(
 
 
 @pytest.mark.real
+def test_a_text_that_only_the_server_can_count(own_home: Path, paper: Path, tmp_path: Path, tiny_models: Path) -> None:
+    spaces = tmp_path / "spaces.txt"
+    spaces.write_text("a" + " " * 600_000 + "b", encoding="utf-8")
+    options = ("--model", str(build("llama", tiny_models)), "--json")
+    assert longscroll(own_home, "count", str(paper), *options).returncode == 0
+    rows = lines(longscroll(own_home, "count", str(paper), str(spaces), str(paper), *options))
+    assert [row["exact"] for row in rows] == [True, True, True]
+    assert rows[0] == rows[2]
+    alone = longscroll(own_home, "count", str(spaces), *options, LONGSCROLL_LLAMA_SERVER="/nowhere/llama-server")
+    assert lines(alone)[0]["exact"] is False
+    assert "estimated" in alone.stderr
+
+
+@pytest.mark.real
 def test_a_model_without_a_server_gives_an_estimate(own_home: Path, paper: Path, tiny_models: Path) -> None:
     model = str(build("llama", tiny_models))
     done = longscroll(

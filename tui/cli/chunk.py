@@ -11,6 +11,7 @@ from tui.cli.common import Shared, with_shared
 
 if TYPE_CHECKING:
     from tui.documents.model import Chunk
+    from tui.errors import NoModel
 
 _PREVIEW = 60
 
@@ -50,17 +51,17 @@ async def _chunk(shared: Shared, path: str, max_tokens: int, password: str) -> i
     from tui.cli.opening import open_ground, read
     from tui.cli.output import Out, columns
     from tui.documents.chunker import chunk_document
-    from tui.errors import ExitCode, NoModel
+    from tui.errors import ExitCode
     from tui.text import one_line
 
     out = Out(as_json=shared.json)
     async with open_ground(shared, out) as ground, open_counting(ground) as counting:
-        if not counting.counter.exact:
-            raise NoModel(
-                "Pieces of an exact size need a model to count with.", "Name one with --model PATH or --model demo."
-            )
+        if not counting.exact:
+            raise _needs_a_model()
         document = await read(ground, path, password)
-        chunks = await chunk_document(document, max_tokens, counting.counter.count_many)
+        chunks = await chunk_document(document, max_tokens, counting.count_many)
+        if not counting.exact:
+            raise _needs_a_model()
     if shared.json:
         for chunk in chunks:
             out.emit(_line(chunk))
@@ -82,6 +83,12 @@ async def _chunk(shared: Shared, path: str, max_tokens: int, password: str) -> i
         )
     columns(out, cells, right=(0, 1, 2, 3))
     return ExitCode.OK
+
+
+def _needs_a_model() -> NoModel:
+    from tui.errors import NoModel
+
+    return NoModel("Pieces of an exact size need a model to count with.", "Name one with --model PATH or --model demo.")
 
 
 def _line(chunk: Chunk) -> ChunkLine:

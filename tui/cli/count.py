@@ -79,11 +79,11 @@ async def _count(shared: Shared, paths: tuple[str, ...], password: str) -> int:
 
 
 async def _counted(document: Document, counting: Counting, reserve: int) -> Counted:
-    tokens = await counting.counter.count(document.text)
+    tokens = await counting.count(document.text)
     return Counted(
         path=document.path,
         tokens=tokens,
-        exact=counting.counter.exact,
+        exact=counting.exact,
         characters=len(document.text),
         pages=document.pages,
         context=counting.context,
