@@ -235,13 +235,13 @@ def build(kind: str, folder: Path) -> Path:
     return path
 
 
-def write(kind: str, path: Path, vocabulary: TinyVocabulary, *, seed: int | None = None) -> None:
+def write(kind: str, path: Path, vocabulary: TinyVocabulary, *, seed: int | None = None, name: str = "tiny") -> None:
     """Write a model of `kind` with this vocabulary; `seed` gives other weights of the same shape."""
     recipe = _RECIPES[kind]
     if seed is None:
         seed = int.from_bytes(hashlib.sha256(kind.encode()).digest()[:4], "big")
     writer = gguf.GGUFWriter(path, kind)
-    writer.add_name(f"tiny {kind}, random weights")
+    writer.add_name(f"{name} {kind}, random weights")
     vocabulary.add_to(writer)
     tensors = _Tensors(writer, np.random.default_rng(seed))
     tensors.ends(vocabulary)

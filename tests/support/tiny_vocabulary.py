@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import gguf
 
-NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
 _CONTROLS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _USER_DEFINED = ("<think>", "</think>", "<tool_call>")
@@ -157,13 +157,18 @@ class TinyVocabulary:
     bos: int | None
     add_bos: bool
     template: str = field(repr=False, default=CHATML)
+    scores: tuple[float, ...] = ()
+    """Only for sentencepiece."""
 
     def add_to(self, writer: gguf.GGUFWriter) -> None:
-        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_model("llama" if self.scores else "gpt2")
         writer.add_tokenizer_pre(self.pre)
         writer.add_token_list(list(self.tokens))
         writer.add_token_types(list(self.types))
-        writer.add_token_merges(list(self.merges))
+        if self.scores:
+            writer.add_token_scores(list(self.scores))
+        else:
+            writer.add_token_merges(list(self.merges))
         if self.bos is not None:
             writer.add_bos_token_id(self.bos)
         writer.add_eos_token_id(self.tokens.index("<|im_end|>"))
@@ -203,4 +208,29 @@ def make_vocabulary(
         bos=tokens.index("<|begin|>") if bos else None,
         add_bos=bos,
         template=("{{- bos_token }}" if template_has_bos else "") + template,
+    )
+
+
+def make_sentencepiece_vocabulary(*, template: str = CHATML) -> TinyVocabulary:
+    """As Llama 2, Mistral and Gemma have it: pieces with scores, a space before each stretch of text, else bytes."""
+    letters = sorted({char for char in _SAMPLE if char.strip()} | {"▁", "中", "文", "é"})
+    words = Counter("▁" + word for word in _SAMPLE.split())
+    pieces = {word[:end] for word in words for end in range(2, len(word) + 1)} | {"▁▁", "▁▁▁▁"}
+    normal = [*letters, *sorted(pieces - set(letters))]
+    special = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    named = [*_CONTROLS, *_USER_DEFINED, "\n\n"]
+    tokens = (*special, *normal, *named)
+    types = [UNKNOWN, CONTROL, CONTROL, *[BYTE] * 256, *[NORMAL] * len(normal), *[CONTROL] * len(_CONTROLS)]
+    types += [USER_DEFINED] * (len(tokens) - len(types))
+    plain = range(len(special), len(special) + len(normal))
+    return TinyVocabulary(
+        pre="default",
+        tokens=tokens,
+        types=tuple(types),
+        merges=(),
+        printable=tuple(i in plain and text.isascii() for i, text in enumerate(tokens)),
+        bos=1,
+        add_bos=True,
+        template=template,
+        scores=tuple(-10.0 / len(text) if i in plain else 0.0 for i, text in enumerate(tokens)),
     )

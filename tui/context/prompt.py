@@ -8,7 +8,6 @@ is tokenized as plain text and remembered, so that typing one more letter costs 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -27,6 +26,10 @@ _REMEMBERED_TOKENS = 2_000_000
 
 # Beginnings of a next question that join differently with what stands before it: letter, digit, sign, line.
 _OPENINGS = ("Why is that so?", "7 of them?", "(and this?)", "\n\n\nNext?", " And then?")
+
+
+_Stretch = tuple[str, bool]
+"""Text between two control tokens, and whether further control tokens in it count."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -52,14 +55,14 @@ class PromptAssembler:
         self._markers = Markers()
         self._kinds: TokenKinds = KnownKinds(client, vocabulary) if vocabulary else LearnedKinds(client)
         self._around: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-        self._stretches: SizedCache[bytes, tuple[int, ...]] = SizedCache(_REMEMBERED_TOKENS)
-        self._prompts: SizedCache[bytes, Prompt] = SizedCache(_REMEMBERED_TOKENS)
+        self._stretches: SizedCache[_Stretch, tuple[int, ...]] = SizedCache(_REMEMBERED_TOKENS)
+        self._prompts: SizedCache[tuple[tuple[str, str], ...], Prompt] = SizedCache(_REMEMBERED_TOKENS)
         self._frames: SizedCache[tuple[tuple[str, bool], ...], Frame] = SizedCache(200)
 
     async def assemble(self, messages: Sequence[Message]) -> Prompt:
         """The prompt of `messages`, ready for the answer. The errors are the client's."""
-        clean = tuple(Message(message.role, well_formed(message.content)) for message in messages)
-        key = _digest(*(part for message in clean for part in (message.role, message.content)))
+        clean = tuple(Message(message.role, _clean(message.content)) for message in messages)
+        key = tuple((message.role, message.content) for message in clean)
         known = self._prompts.get(key)
         if known is not None:
             return known
@@ -110,7 +113,7 @@ class PromptAssembler:
 
     async def _encode(self, text: str, contents: list[tuple[int, int]], as_ids: bool) -> tuple[int, ...]:
         before, after = await self._begin_and_end()
-        parts: list[tuple[str, bool] | int] = []  # a stretch and whether control tokens in it count, or a token
+        parts: list[_Stretch | int] = []
         special = self._kinds.special
         start, strip = 0, False
 
@@ -140,21 +143,20 @@ class PromptAssembler:
                 ids.extend(await self._stretch(part))
         return (*ids, *after)
 
-    async def _tokenize_missing(self, stretches: list[tuple[str, bool]]) -> None:
+    async def _tokenize_missing(self, stretches: list[_Stretch]) -> None:
         """Tokenize those not remembered, side by side where the server does it."""
-        missing = {part for part in stretches if self._stretches.get(_stretch_key(part)) is None}
+        missing = {part for part in stretches if self._stretches.get(part) is None}
         await asyncio.gather(*(self._stretch(part) for part in missing))
 
-    async def _stretch(self, part: tuple[str, bool]) -> tuple[int, ...]:
-        key = _stretch_key(part)
-        ids = self._stretches.get(key)
+    async def _stretch(self, part: _Stretch) -> tuple[int, ...]:
+        ids = self._stretches.get(part)
         if ids is None:
             text, parse_special = part
             if parse_special:
                 ids = tuple(await self._client.tokenize(text, parse_special=True))
             else:
                 ids = tuple(await self._counter.encode(text))
-            self._stretches.put(key, ids, len(ids) + 1)
+            self._stretches.put(part, ids, len(ids) + 1)
         return ids
 
     async def _begin_and_end(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -171,17 +173,12 @@ class PromptAssembler:
         return self._around
 
 
-def _stretch_key(part: tuple[str, bool]) -> bytes:
-    return _digest(part[0], "special" if part[1] else "plain")
-
-
-def _digest(*parts: str) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()
+def _clean(text: str) -> str:
+    try:
+        text.encode()  # much faster than searching for what cannot be encoded
+    except UnicodeEncodeError:
+        return well_formed(text)
+    return text
 
 
 def _common_length(a: Sequence[int], b: Sequence[int]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,8 @@ from tui.server.client import LlamaClient
 
 # Token texts that are never ordinary prose.
 _STRUCTURAL = re.compile(r"<\|[^|<>\s]{1,60}\|>")
+_REMEMBERED_CHARACTERS = 8_000_000
+
 FrameMaker = Callable[[], Awaitable[Frame]]
 
 
@@ -28,23 +29,14 @@ class TokenKinds(ABC):
     def __init__(self, client: LlamaClient) -> None:
         self._client = client
         self._structural = SpecialTokens({})
-        self._judged: SizedCache[bytes, bool] = SizedCache(5_000)
 
     @abstractmethod
     async def learn_from(self, frame: FrameMaker) -> None:
         """Called before a prompt is taken apart, with a way to get its frame."""
 
     @abstractmethod
-    async def _imitated_in(self, content: str) -> bool: ...
-
     async def imitated_in(self, content: str) -> bool:
         """Whether `content` holds text that the chat endpoint would take for a control token."""
-        key = hashlib.blake2b(content.encode(), digest_size=16).digest()
-        verdict = self._judged.get(key)
-        if verdict is None:
-            verdict = await self._imitated_in(content)
-            self._judged.put(key, verdict, 1)
-        return verdict
 
     def breaks(self, text: str, start: int, end: int) -> list[int]:
         """Where a content, `text[start:end]`, must be cut so that no structural token is matched in it.
@@ -82,7 +74,7 @@ class KnownKinds(TokenKinds):
         if found:
             self.special = SpecialTokens({**self.special.ids, **found}, self._vocabulary.strips_after)
 
-    async def _imitated_in(self, content: str) -> bool:
+    async def imitated_in(self, content: str) -> bool:
         return self.special.occur_in(content) or self._structural.occur_in(content)
 
 
@@ -98,6 +90,7 @@ class LearnedKinds(TokenKinds):
         super().__init__(client)
         self.special = SpecialTokens({})
         self._asked: set[str] = set()
+        self._judged: SizedCache[str, bool] = SizedCache(_REMEMBERED_CHARACTERS)
 
     async def learn_from(self, frame: FrameMaker) -> None:
         found: dict[str, int] = {}
@@ -113,7 +106,14 @@ class LearnedKinds(TokenKinds):
         if found:
             self.special = SpecialTokens({**self.special.ids, **found})
 
-    async def _imitated_in(self, content: str) -> bool:
+    async def imitated_in(self, content: str) -> bool:
+        verdict = self._judged.get(content)
+        if verdict is None:
+            verdict = await self._judge(content)
+            self._judged.put(content, verdict, len(content))
+        return verdict
+
+    async def _judge(self, content: str) -> bool:
         if await self._client.tokenize(content, parse_special=True) != await self._client.tokenize(content):
             return True
         structural = {
