@@ -1,0 +1,152 @@
+"""Where a person would cut a text: files, headings, pages, paragraphs, sentences, lines, clauses, words."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from tui.documents.graphemes import whole_before
+from tui.documents.model import Document, Heading
+
+# A cut is worth the share of the budget that the chunk fills plus this: so a paragraph's end wins over a word's
+# unless the chunk would be less than 0.4 full.
+_FILE, _HEADING, _PAGE, _PARAGRAPH, _SENTENCE, _BLOCK, _LINE, _CLAUSE, _WORD = (
+    0.8,
+    0.7,
+    0.6,
+    0.6,
+    0.5,
+    0.5,
+    0.35,
+    0.15,
+    0.0,
+)
+_CHARACTER = -0.5
+
+_END = r"[.!?…]++[)\]}\"'’”»]*+"
+_NOT_ABBREVIATED = (
+    r"(?<!\b[A-Z]\.)(?<!\b\d\.)(?<!\b\d\d\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\bpp\.)(?<!\bNo\.)"
+    r"(?<!\bMrs\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.)(?<!\bVol\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bal\.)(?<!\bProf\.)"
+)
+_WIDE_END = r"[。！？｡‼⁇⁈⁉।॥؟۔።။៕།]+[」』）】〉》〕”’\"')\]]*"
+_NEWLINE = r"(?:\r\n|[\n\r\v\f\x85\u2028\u2029])"
+# Scripts that are written without spaces; a line may not begin with what is in the second class.
+_WIDE = r"\u2e80-\u303f\u3040-\u30ff\u3100-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_CLOSING = r"、。，．！？；：」』）】〉》〕”’…ーっゃゅょッャュョ々"
+
+
+def _last(pattern: str) -> re.Pattern[str]:
+    """A pattern that finds the last place in a range: the greedy head runs to its end and comes back."""
+    return re.compile(rf"(?s:.*)(?:{pattern})")
+
+
+_LAST_PARAGRAPH = _last(rf"{_NEWLINE}(?:[ \t\u3000]*{_NEWLINE})+")
+# In code a blank line before a line that is not indented ends a function or a class.
+_LAST_TOP_LEVEL = _last(rf"{_NEWLINE}(?:[ \t]*{_NEWLINE})+(?=[^\s)\]}}])")
+_LAST_SENTENCE = _last(rf"{_END}(?:{_NOT_ABBREVIATED})\s++(?![a-z])|{_WIDE_END}\s*")
+_LAST_LINE = _last(_NEWLINE)
+_LAST_CLAUSE = _last(r"[,;:–—]\s+|[，、；：·]")
+_LAST_WORD = _last(rf"\s|(?<=[{_WIDE}])(?![{_CLOSING}])|(?=[{_WIDE}])(?![{_CLOSING}])")
+
+_SENTENCE_ENDS = re.compile(rf"(?:{_END}|{_WIDE_END}|[:：])\s*\Z")
+_SETEXT = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*(?=[\r\n]|\Z)")
+_SPACE = re.compile(r"\s*")
+_TO_LINE_END = re.compile(rf"[^\n\r]*(?:{_NEWLINE})?")
+
+_CODE = ((_LAST_TOP_LEVEL, _PARAGRAPH), (_LAST_PARAGRAPH, _BLOCK), (_LAST_LINE, _LINE), (_LAST_WORD, _WORD))
+_PROSE = (
+    (_LAST_PARAGRAPH, _PARAGRAPH),
+    (_LAST_SENTENCE, _SENTENCE),
+    (_LAST_LINE, _LINE),
+    (_LAST_CLAUSE, _CLAUSE),
+    (_LAST_WORD, _WORD),
+)
+
+
+class Boundaries:
+    """The places of one document where a chunk may end, and the choice among them."""
+
+    def __init__(self, document: Document) -> None:
+        self._text = document.text
+        self._forms = _CODE if document.kind in ("code", "tree") else _PROSE
+        self._headings = sorted({heading.start for heading in document.headings})
+        self._strong = [(self._headings, _HEADING), *_span_starts(document)]
+        self._bodies = _bodies(document.text, document.headings)
+
+    def best(self, start: int, limit: int, end: int, fill: Callable[[int], float]) -> int:
+        """Where the chunk that begins at `start` should end: in `(start, limit]`, `limit` being below `end`.
+
+        `fill` tells how full the chunk is when it ends at a place, as a share of its budget.
+        """
+        best, worth = 0, -2.0
+        for place, weight in self._candidates(start, limit):
+            place, weight = self._before_heading(start, place, weight)
+            if start < place <= limit and place < end:
+                value = fill(place) + weight
+                if value > worth:
+                    best, worth = place, value
+        if best:
+            return best
+        return whole_before(self._text, limit, start)
+
+    def _candidates(self, start: int, limit: int) -> Iterator[tuple[int, float]]:
+        for places, weight in self._strong:
+            index = bisect.bisect_right(places, limit) - 1
+            if index >= 0 and places[index] > start:
+                yield places[index], weight
+        for pattern, weight in self._forms:
+            place = self._last(pattern, start, limit)
+            if place:
+                yield whole_before(self._text, place, start), weight
+        yield whole_before(self._text, limit, start), _CHARACTER
+
+    def _last(self, pattern: re.Pattern[str], start: int, limit: int) -> int:
+        """The last place in `(start, limit]` after a match of `pattern`; 0 when there is none."""
+        text = self._text
+        # Two characters more than the chunk may hold, so that a look-ahead sees what comes after it.
+        match = pattern.match(text, start, min(len(text), limit + 2))
+        if match and match.end() > limit:
+            # A match that runs into white space beyond the limit may end at the limit; any other is out of reach.
+            if text[limit - 1].isspace() or text[limit].isspace():
+                return limit
+            match = pattern.match(text, start, limit)
+        return match.end() if match else 0
+
+    def _before_heading(self, start: int, place: int, weight: float) -> tuple[int, float]:
+        """A cut right after a heading moves before it, so that no heading is left at the end of a chunk."""
+        index = bisect.bisect_left(self._headings, place) - 1
+        while index >= 0 and start < self._headings[index] < place <= self._bodies[index]:
+            place, weight = self._headings[index], _HEADING
+            index -= 1
+        if index >= 0 and self._headings[index] < place <= self._bodies[index]:
+            return place, _CHARACTER
+        return place, weight
+
+
+def _span_starts(document: Document) -> list[tuple[list[int], float]]:
+    """Starts of files and pages; a page after one that does not end with a sentence is worth a line's end."""
+    files, pages, torn = [], [], []
+    for span in document.spans[1:]:
+        if span.kind == "file":
+            files.append(span.start)
+        elif _SENTENCE_ENDS.search(document.text, max(0, span.start - 40), span.start):
+            pages.append(span.start)
+        else:
+            torn.append(span.start)
+    return [(places, weight) for places, weight in ((files, _FILE), (pages, _PAGE), (torn, _LINE)) if places]
+
+
+def _bodies(text: str, headings: Sequence[Heading]) -> list[int]:
+    """For each distinct heading start, where the first thing after the heading begins."""
+    found: dict[int, int] = {}
+    for heading in headings:
+        line = _TO_LINE_END.match(text, min(len(text), heading.start + len(heading.title)))
+        place = line.end() if line else heading.start
+        rule = _SETEXT.match(text, place)
+        if rule:
+            line = _TO_LINE_END.match(text, rule.end())
+            place = line.end() if line else rule.end()
+        space = _SPACE.match(text, place)
+        found[heading.start] = max(found.get(heading.start, 0), space.end() if space else place)
+    return [found[start] for start in sorted(found)]

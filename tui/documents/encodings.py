@@ -1,0 +1,197 @@
+"""Bytes to text: which encoding a file has, decided step by step, never by throwing bytes away."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import msgspec
+
+from tui.documents.clean import control_share, number_list, unreadable_share, without_forbidden
+from tui.documents.refusal import NotText, Refusal
+from tui.units import plural
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# The escapes of ISO-2022 are plain ASCII, so they must be looked for before UTF-8 is tried.
+_ISO_2022_JP = re.compile(rb"\x1b\$[@B]|\x1b\(I|\x1b\$\([DQ]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
+_ISO_2022_KR = re.compile(rb"\x1b\$\)C")
+_JAPANESE = ("iso2022_jp", "iso2022_jp_ext", "iso2022_jp_2", "iso2022_jp_2004")
+# A guessed subset is tried as its superset when the subset cannot hold the whole file.
+_WIDER = {
+    "ascii": "cp1252",
+    "big5": "big5hkscs",
+    "euc_jp": "euc_jis_2004",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859_1": "cp1252",
+    "latin_1": "cp1252",
+    "shift_jis": "cp932",
+}
+# Larger files are judged by a sample; the whole file is then decoded strictly, so a wrong guess cannot pass unseen.
+_SAMPLE = 256 * 1024
+_TINY = 64
+_COMMON = "cp1252"
+_MAX_CONTROL = 0.02
+_MAX_UNREADABLE = 0.05
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """Text, the codec that was decided on, and sentences for the user about what was not certain."""
+
+    text: str
+    encoding: str
+    warnings: tuple[str, ...] = ()
+
+
+def decode(data: bytes, encoding: str | None = None) -> Decoded:
+    """The text of `data`: by its mark, by ISO-2022 escapes, as strict UTF-8, else by charset-normalizer.
+
+    A file that is UTF-8 but for a few bytes keeps them as U+FFFD, counted and located in a warning. `encoding` is
+    taken instead of a decision when given; Python must know it. Raises NotText for a binary file, Refusal when no
+    encoding fits with certainty.
+    """
+    if encoding is not None:
+        return _by_order(data, encoding)
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return _by_mark(data[len(mark) :], name)
+    for pattern, names in ((_ISO_2022_JP, _JAPANESE), (_ISO_2022_KR, ("iso2022_kr",))):
+        if pattern.search(data):
+            for name in names:
+                if (text := _strict(data, name)) is not None:
+                    return _settled(text, name, "by its escape sequences")
+    text = _strict(data, "utf-8")
+    if text is None:
+        return _nearly_utf8(data) or _guessed(data)
+    if control_share(text) <= _MAX_CONTROL:
+        return _settled(text, "utf-8", "")
+    # UTF-16 without a mark is valid UTF-8 full of NULs when it holds ASCII only.
+    if "\x00" in text:
+        return _guessed(data)
+    raise NotText()
+
+
+def _by_order(data: bytes, encoding: str) -> Decoded:
+    codec = codecs.lookup(encoding)
+    for mark, name in _MARKS:
+        if codec.name == name and data.startswith(mark):
+            data = data[len(mark) :]
+    text = _strict(data, codec.name)
+    if text is None:
+        raise Refusal(f"holds bytes that are not {codec.name}.", "Name another encoding, or none to let it be found.")
+    return _settled(text, codec.name, "")
+
+
+def _by_mark(data: bytes, name: str) -> Decoded:
+    text = _strict(data, name)
+    if text is not None:
+        return _settled(text, name, "by its byte order mark")
+    text = data.decode(name, errors="replace")
+    if unreadable_share(text) > _MAX_UNREADABLE:
+        raise NotText()
+    damaged = text.count("\ufffd")
+    return _settled(
+        text, name, "by its byte order mark", f"{plural(damaged, 'damaged place')} stand as \ufffd in the text."
+    )
+
+
+def _nearly_utf8(data: bytes) -> Decoded | None:
+    """UTF-8 with a few damaged bytes, or None when it is no such thing.
+
+    At least ten sound multi-byte characters must stand against each damaged place: other encodings hold none.
+    """
+    text = data.decode("utf-8", errors="replace")
+    sound = len(_BEYOND_ASCII.findall(text))
+    spots = [match.start() for match in re.finditer("\ufffd+", text)]
+    if not spots or sound < 10 * len(spots) or control_share(text) > _MAX_CONTROL:
+        return None
+    if text.count("\ufffd") * 20 > len(text):
+        return None
+    lines = number_list(text.count("\n", 0, spot) + 1 for spot in spots[:20])
+    more = " and further ones" if len(spots) > 20 else ""
+    where = f"{'line' if len(spots) == 1 else 'lines'} {lines}{more}"
+    return _settled(text, "utf-8", "", f"It is UTF-8 with damaged bytes in {where}; they stand as \ufffd in the text.")
+
+
+def _guessed(data: bytes) -> Decoded:
+    for name in _candidates(_sample(data)):
+        text = _strict(data, name)
+        note = ""
+        if text is None:
+            text, note = _torn_end(data, name)
+        if text is not None and control_share(text) <= _MAX_CONTROL and unreadable_share(text) <= _MAX_UNREADABLE:
+            return _settled(text, name, "by its look, which may be wrong", *([note] if note else []))
+    if b"\x00" in data or _binary_looking(data):
+        raise NotText()
+    raise Refusal(
+        "is text in an encoding that could not be decided.",
+        "Save it as UTF-8 (iconv -f ENCODING -t UTF-8 turns it into that), then read it again.",
+    )
+
+
+def _candidates(sample: bytes) -> list[str]:
+    """Codec names worth trying, best first; among equals the one that most files are in."""
+    from charset_normalizer import from_bytes
+
+    matches = list(from_bytes(sample))
+    if len(sample) < _TINY and b"\x00" not in sample:
+        # A few letters with accents are also a few Chinese characters in UTF-16.
+        matches = [match for match in matches if not match.encoding.startswith("utf_16")]
+    if not matches:
+        return []
+    best = min((match.chaos, -match.coherence) for match in matches)
+    equal = [match for match in matches if (match.chaos, -match.coherence) == best]
+    if any(_COMMON in match.could_be_from_charset for match in equal):
+        return [_COMMON]
+    first = equal[0].encoding
+    return list(dict.fromkeys((first, _WIDER.get(first, first))))
+
+
+def _torn_end(data: bytes, name: str) -> tuple[str | None, str]:
+    """A file that was cut inside its last character: the text before it, and a sentence that says so."""
+    try:
+        data.decode(name)
+    except UnicodeDecodeError as error:
+        if error.start >= len(data) - 4:
+            return data[: error.start].decode(name) + "\ufffd", "It ends inside a character, which stands as \ufffd."
+    return None, ""
+
+
+def _sample(data: bytes) -> bytes:
+    if len(data) <= _SAMPLE:
+        return data
+    # Cut after line ends so that no multi-byte character is torn.
+    cut = data.rfind(b"\n", _SAMPLE // 2, _SAMPLE)
+    return data[: cut + 1 if cut > 0 else _SAMPLE]
+
+
+def _strict(data: bytes, name: str) -> str | None:
+    try:
+        return data.decode(name)
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _binary_looking(data: bytes) -> bool:
+    head = data[:65536]
+    odd = sum(1 for byte in head if byte < 32 and byte not in b"\t\n\r\f\x1b")
+    return odd > 0.02 * len(head)
+
+
+def _settled(text: str, encoding: str, how: str, *warnings: str) -> Decoded:
+    text, forbidden = without_forbidden(text)
+    encoding = encoding.replace("_", "-")
+    notes = list(warnings)
+    if encoding != "utf-8":
+        notes.insert(0, f"Its encoding was taken to be {encoding}{', ' + how if how else ''}.")
+    if forbidden:
+        notes.append(f"{plural(forbidden, 'character')} that no text may hold (such as NUL) stand as \ufffd.")
+    return Decoded(text, encoding, tuple(notes))

@@ -1,0 +1,101 @@
+"""What a file is: by its first bytes, then by its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Literal
+
+TextKind = Literal["text", "markdown", "code"]
+
+_PDF = re.compile(rb"%PDF-\d")
+_MAGIC = (
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"\x89PNG\r\n", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"BM", "a picture"),
+    (b"II*\x00", "a picture"),
+    (b"MM\x00*", "a picture"),
+    (b"\x00\x00\x01\x00", "a picture"),
+    (b"GGUF", "a model (GGUF)"),
+    (b"SQLite format 3\x00", "a database"),
+    (b"\x1f\x8b", "a compressed archive"),
+    (b"BZh", "a compressed archive"),
+    (b"\xfd7zXZ\x00", "a compressed archive"),
+    (b"\x28\xb5\x2f\xfd", "a compressed archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a compressed archive"),
+    (b"Rar!\x1a", "a compressed archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "a zip archive"),
+    (b"ID3", "a sound file"),
+    (b"OggS", "a sound file"),
+    (b"fLaC", "a sound file"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"),
+    (b"{\\rtf", "an RTF document"),
+)
+_BY_SUFFIX = {
+    ".docx": "a Word document",
+    ".docm": "a Word document",
+    ".doc": "an old Word document",
+    ".odt": "an OpenDocument text",
+    ".epub": "an EPUB book",
+    ".pptx": "a presentation",
+    ".xlsx": "a spreadsheet",
+    ".xls": "a spreadsheet",
+    ".ods": "a spreadsheet",
+    ".rtf": "an RTF document",
+}
+DOCUMENT_SUFFIXES = frozenset({".pdf", *_BY_SUFFIX})
+_MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".qmd", ".rmd"})
+_CODE = frozenset(
+    "." + suffix
+    for line in (
+        "ada adb ads asm awk bash bat bzl c cc cfg cjs clj cljs cmake cmd cpp cs css cu cxx d dart el",
+        "elm erl ex exs f f90 fish fs fsx glsl go gradle groovy h hh hpp hs htm html hxx idl ini java jl",
+        "js json jsonc jsx kt kts less lisp lua m mjs ml mli mm nim nix pas php pl pm proto ps1 py pyi",
+        "pyx r rb rkt rs s sass scala scm scss sh sql svelte swift tcl tf toml ts tsx v vb vhd vim vue",
+        "xhtml xml xsl yaml yml zig zsh",
+    )
+    for suffix in line.split()
+)
+_CODE_NAMES = frozenset(
+    {"makefile", "gnumakefile", "dockerfile", "containerfile", "cmakelists.txt", "meson.build", "rakefile", "gemfile"}
+    | {"jenkinsfile", "vagrantfile", "justfile", "build", "workspace", "sconstruct", "sconscript", "procfile"}
+)
+_HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+
+
+def is_pdf(head: bytes) -> bool:
+    """Whether the first kilobyte holds a PDF header; junk before it is allowed, as readers allow it."""
+    return _PDF.search(head[:1024]) is not None
+
+
+def is_html(head: bytes) -> bool:
+    """Whether the file starts as a web page does."""
+    return _HTML.match(head[:4096].removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def known_format(head: bytes, name: str) -> str | None:
+    """What a file is that is no text, in words (`a Word document`), or None when its first bytes do not say so."""
+    for magic, words in _MAGIC:
+        if head.startswith(magic):
+            # A zip, an old Office container or RTF is told apart by its name; two letters prove nothing alone.
+            if magic in (b"BM", b"MZ\x90", b"ID3", b"BZh") and b"\x00" not in head[:512]:
+                continue
+            return _BY_SUFFIX.get(PurePath(name).suffix.lower(), words)
+    return None
+
+
+def text_kind(name: str, head: bytes) -> TextKind:
+    """How a text file is to be read, by its name, or by a `#!` line when the name says nothing."""
+    path = PurePath(name)
+    suffix = path.suffix.lower()
+    if suffix in _MARKDOWN:
+        return "markdown"
+    if suffix in _CODE or path.name.lower() in _CODE_NAMES:
+        return "code"
+    return "code" if not suffix and head.startswith(b"#!") else "text"

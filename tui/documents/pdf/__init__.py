@@ -1,0 +1,1 @@
+"""PDF: pdfium for text, outline and labels; pypdf for forms, notes, odd passwords and a second opinion."""

@@ -1,0 +1,46 @@
+"""Plain text, Markdown and single files of source code."""
+
+from __future__ import annotations
+
+from tui.documents.encodings import decode
+from tui.documents.headings import markdown_headings
+from tui.documents.kinds import DOCUMENT_SUFFIXES, is_html, known_format, text_kind
+from tui.documents.model import Document, Span
+from tui.documents.refusal import Refusal
+
+_HEAD = 8192
+
+
+def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -> Document:
+    """The file's text, character for character, with the headings of Markdown.
+
+    Raises Refusal for a known format that is no text, a binary file, an undecidable encoding, or nothing but space.
+    """
+    head = data[:_HEAD]
+    form = known_format(head, name)
+    if form is not None:
+        raise Refusal(f"is {form}, not text.", _remedy(name))
+    decoded = decode(data, encoding)
+    if not decoded.text.strip():
+        raise Refusal("holds nothing but white space.", "Give a file with text in it.")
+    kind = text_kind(name, head)
+    warnings = list(decoded.warnings)
+    if is_html(head):
+        kind = "code"
+        warnings.append("It is a web page and was read as its source, tags included.")
+    return Document(
+        path=path,
+        name=name,
+        kind=kind,
+        text=decoded.text,
+        spans=(Span("file", name, 1, 0, len(decoded.text)),),
+        headings=markdown_headings(decoded.text) if kind == "markdown" else (),
+        warnings=tuple(warnings),
+        encoding=decoded.encoding,
+    )
+
+
+def _remedy(name: str) -> str:
+    if any(name.lower().endswith(suffix) for suffix in DOCUMENT_SUFFIXES):
+        return "Save it as PDF, Markdown or plain text and read that."
+    return "Give a PDF, a text file, Markdown, source code or a folder of such files."
