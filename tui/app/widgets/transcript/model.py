@@ -12,7 +12,7 @@ from rich.segment import Segment
 
 from tui.app.widgets.transcript.blocks import Carry, offset_of_line, split
 from tui.app.widgets.transcript.palette import Palette
-from tui.app.widgets.transcript.render import Renderer, plain_rows
+from tui.app.widgets.transcript.render import NARROWEST, Renderer, plain_rows
 from tui.app.widgets.transcript.rows import BLANK, Line, Row, line_of
 from tui.app.widgets.transcript.sections import cut_markdown, cut_plain, estimate_rows
 from tui.text import display_safe
@@ -101,8 +101,11 @@ class _Stream:
 
 
 def body_width(width: int) -> int:
-    """Cells of text on a screen of `width`: what the gutter and a margin leave, at most MEASURE."""
-    return max(2, min(width - GUTTER - 1, MEASURE))
+    """Cells of text on a screen of `width`: what the gutter and a margin leave, at most MEASURE, at least NARROWEST.
+
+    On a screen narrower than that, lines are cut at its edge.
+    """
+    return max(NARROWEST, min(width - GUTTER - 1, MEASURE))
 
 
 class Transcript:

@@ -83,7 +83,8 @@ def line_of(row: Row, gutter: Sequence[Segment], column: int, width: int, base: 
         at = column
     if at < width:
         segments.append(Segment(" " * (width - at), base))
-    line = Line(Strip(segments, width), len(gutter) + row.lead, len(segments) - ready, row.glue, row.silent)
+    strip = Strip(segments, width) if at <= width else Strip(segments, at).crop(0, width)
+    line = Line(strip, len(gutter) + row.lead, len(segments) - ready, row.glue, row.silent)
     if row is not BLANK:
         row.line = line
     return line

@@ -427,13 +427,12 @@ class TranscriptView(ScrollView, can_focus=True):
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
 
-    def text_select_all(self) -> None:
-        """Two clicks select a word and three a message (see `on_click`), not the whole conversation."""
-
     @on(events.Click)
     def _select_by_clicks(self, event: events.Click) -> None:
         if event.chain < 2 or not self.page.sections:
             return
+        # Textual's own answer is to select everything.
+        event.prevent_default()
         number = round(self.scroll_y) + event.y
         line = next(self.page.window(number, 1), None)
         if line is None:
@@ -445,9 +444,11 @@ class TranscriptView(ScrollView, can_focus=True):
                 self.screen.selections = {self: Selection(Offset(start, place), Offset(end, place))}
         else:
             entry = self.page.find(number)[0].entry
-            first, last = entry.sections[0].index, entry.sections[-1]
+            self.page.lines_of(entry.sections[0])
+            first = (entry.sections[0].index << _LINE_BITS) + entry.sections[0].frame[0]
+            last = entry.sections[-1]
             bottom = (last.index << _LINE_BITS) + max(0, len(self.page.lines_of(last)) - 1)
-            self.screen.selections = {self: Selection(Offset(0, first << _LINE_BITS), Offset(1 << 30, bottom))}
+            self.screen.selections = {self: Selection(Offset(0, first), Offset(1 << 30, bottom))}
 
     def action_open_link(self, url: str) -> None:
         """Open the address of a link that was clicked."""
