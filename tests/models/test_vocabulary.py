@@ -74,6 +74,15 @@ def test_the_digest_names_what_decides_the_tokens(tmp_path: Path) -> None:
     assert len({first, other_words, other_merges}) == 3
 
 
+def test_a_vocabulary_that_is_held_is_not_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "v.gguf"
+    write("llama", path, make_vocabulary("qwen2"))
+    held = read_vocabulary(path)
+    assert read_vocabulary(path) is held
+    write("llama", path, make_vocabulary("qwen35", merges=100))
+    assert read_vocabulary(path).pre == "qwen35"
+
+
 def test_a_file_without_a_vocabulary(tmp_path: Path) -> None:
     file = tmp_path / "v.gguf"
     file.write_bytes(gguf_bytes())

@@ -21,7 +21,6 @@ Source = Literal["local", "server", "estimate"]
 _INLINE = 8_000  # characters that are tokenized faster than a thread is asked
 _AT_ONCE = 4  # requests to /tokenize in flight
 _COUNTS = 200_000  # counts remembered
-_KEEP_UNDER = 64_000  # characters; ids of longer texts are not remembered here
 
 
 class Facts(Protocol):

@@ -44,14 +44,17 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class PromptAssembler:
-    """Turns messages into prompts for one server and one model."""
+    """Turns messages into prompts for one server and one model.
+
+    Without a `vocabulary` (a server elsewhere) the server itself is asked which tokens are special, at the cost of a few
+    requests for each new text. What a server says of itself (`props`) is not needed today.
+    """
 
     def __init__(
         self, client: LlamaClient, counter: TokenCounter, vocabulary: Vocabulary | None, props: Props | None = None
     ) -> None:
         self._client = client
         self._counter = counter
-        self._props = props
         self._markers = Markers()
         self._kinds: TokenKinds = KnownKinds(client, vocabulary) if vocabulary else LearnedKinds(client)
         self._around: tuple[tuple[int, ...], tuple[int, ...]] | None = None

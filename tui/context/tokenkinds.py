@@ -60,7 +60,7 @@ class KnownKinds(TokenKinds):
 
     def __init__(self, client: LlamaClient, vocabulary: Vocabulary) -> None:
         super().__init__(client)
-        self._vocabulary = vocabulary
+        self._strips_after = vocabulary.strips_after
         self._doubtful = dict(vocabulary.doubtful)
         self.special = SpecialTokens(vocabulary.specials, vocabulary.strips_after)
         structural = {text: i for text, i in vocabulary.user_defined.items() if _STRUCTURAL.fullmatch(text)}
@@ -72,7 +72,7 @@ class KnownKinds(TokenKinds):
         found = {text: token for text in self._doubtful if (token := await self._is_control(text)) is not None}
         self._doubtful = {}
         if found:
-            self.special = SpecialTokens({**self.special.ids, **found}, self._vocabulary.strips_after)
+            self.special = SpecialTokens({**self.special.ids, **found}, self._strips_after)
 
     async def imitated_in(self, content: str) -> bool:
         return self.special.occur_in(content) or self._structural.occur_in(content)

@@ -6,6 +6,7 @@ Sources of the rules: llama.cpp's vocabulary loader (public, MIT); only the fact
 from __future__ import annotations
 
 import hashlib
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ _HARMONY = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 _NO_RSTRIP = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 
 
-class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True, weakref=True, eq=False):
     """Tokens by id, and what the tokens are. Token texts are as in the file: byte-level for `gpt2`, `▁` for `llama`."""
 
     model: str
@@ -64,9 +65,24 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256, hex, of all that decides how text becomes tokens."""
 
 
+# A large vocabulary takes a second to read: whoever holds one shares it with the next who asks.
+_held: weakref.WeakValueDictionary[tuple[Path, int, int], Vocabulary] = weakref.WeakValueDictionary()
+
+
 def read_vocabulary(path: Path) -> Vocabulary:
     """The vocabulary in the GGUF file at `path`. Raises NoModel as `read_header` does."""
-    header = read_header(path)
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return _read(read_header(path))  # which says what is wrong
+    key = (path.absolute(), found.st_size, found.st_mtime_ns)
+    vocabulary = _held.get(key)
+    if vocabulary is None:
+        vocabulary = _held[key] = _read(read_header(path))
+    return vocabulary
+
+
+def _read(header: GgufHeader) -> Vocabulary:
     tokens = [text for text in read_array(header, "tokenizer.ggml.tokens") if isinstance(text, str)]
     types = [kind for kind in read_array(header, "tokenizer.ggml.token_type") if isinstance(kind, int)]
     types = (types + [NORMAL] * len(tokens))[: len(tokens)]
