@@ -46,8 +46,8 @@ class Prompt(msgspec.Struct, frozen=True):
 class PromptAssembler:
     """Turns messages into prompts for one server and one model.
 
-    Without a `vocabulary` (a server elsewhere) the server itself is asked which tokens are special, at the cost of a few
-    requests for each new text. What a server says of itself (`props`) is not needed today.
+    Without a `vocabulary` (a server elsewhere) the server itself is asked which tokens are special, at the cost of a
+    few requests for each new text. What a server says of itself (`props`) is not needed today.
     """
 
     def __init__(
