@@ -16,11 +16,12 @@ _CIRCLE_LEAST = 40
 _CIRCLE_SHARE = 0.5
 _TAIL = 60
 _TAIL_REPEATS = 4
+_INSTRUCTION_SHARE = 0.6
 
 
 def problem(answer: str, instruction: str) -> str:
     """Why an answer cannot be used, in a few words; "" when it can. `instruction` is the prompt without the text."""
-    words = units(answer)
+    words = units(answer.replace("\ufffd", ""))
     if not words or not any(word[0].isalpha() for word in words):
         return "the answer was empty"
     if _echoes(words, units(instruction)):
@@ -62,17 +63,23 @@ def bare(line: str) -> str:
     return _MARKER.sub("", _TAG.sub("", line), count=1).strip()
 
 
-def notes(answer: str) -> list[str]:
-    """The notes in an answer, one for each line that says something; doubles and announcements left out.
+def notes(answer: str, instruction: str = "") -> list[str]:
+    """The notes in an answer, one for each line that says something of the text; doubles are left out.
 
-    "Here are the most important facts:" announces and says nothing.
+    "Here are the most important facts:" announces, and "This is a numbered list." speaks of the instruction.
     """
+    asked = set(units(instruction))
     found: list[str] = []
     for line in answer.replace("\ufffd", "").splitlines():
         note = bare(line)
-        if units(note) and not note.endswith((":", "：")) and note not in found:
+        if units(note) and not note.endswith((":", "：")) and note not in found and not _speaks_of(note, asked):
             found.append(note)
     return found
+
+
+def _speaks_of(note: str, asked: set[str]) -> bool:
+    telling = [word for word in units(note) if len(word) > 3 or word.isdigit()]
+    return bool(telling) and sum(word in asked for word in telling) >= _INSTRUCTION_SHARE * len(telling)
 
 
 def as_text(lines: list[str]) -> str:

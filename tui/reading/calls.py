@@ -10,6 +10,7 @@ import msgspec
 
 from tui.context.prompt import Prompt
 from tui.context.send import send
+from tui.reading.answers import circles
 from tui.server.errors import StreamBroken, StreamCancelled
 from tui.server.types import (
     FinishReason,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
 OnEvent = Callable[[StreamEvent], None]
+
+_CHECK_EVERY = 40
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,7 @@ class Caller:
         self, prompt: Prompt, max_tokens: int, sampling: Sampling, id_slot: int, on_event: OnEvent | None
     ) -> Reply:
         pieces: list[str] = []
+        unchecked = 0
         reasoned = False
         finished: StreamFinished | None = None
         stream = send(self.runtime, prompt, max_tokens=max_tokens, sampling=sampling, id_slot=id_slot)
@@ -95,6 +99,11 @@ class Caller:
                     finished = event
                 if on_event is not None:
                     on_event(event)
+                unchecked += isinstance(event, TextDelta)
+                if unchecked >= _CHECK_EVERY:
+                    unchecked = 0
+                    if circles("".join(pieces)):
+                        return await self._stopped(prompt, "".join(pieces), reasoned)
         if finished is None:
             raise StreamBroken("The answer broke off without its end.", "Try again.")
         self.prompt_tokens += finished.prompt_tokens
@@ -106,6 +115,12 @@ class Caller:
             evaluated=finished.timings.cache_n + finished.timings.prompt_n,
             reasoned=reasoned,
         )
+
+    async def _stopped(self, prompt: Prompt, text: str, reasoned: bool) -> Reply:
+        """An answer that goes in circles was stopped; it would have done so until its limit."""
+        self.prompt_tokens += len(prompt.ids)
+        self.completion_tokens += await self.runtime.counter.count(text)
+        return Reply(text=text, finish="length", planned=len(prompt.ids), evaluated=len(prompt.ids), reasoned=reasoned)
 
     async def go_on(
         self,

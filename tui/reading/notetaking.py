@@ -60,12 +60,13 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
             reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
             return Taken(ended=taken.ended, reason=reason)
         if not reply.ended:
-            taken = Taken(ended=taken.ended, reason=f"The answer had no end within {max_tokens:,} tokens.")
+            how = "went in circles" if answers.circles(reply.text) else f"had no end within {max_tokens:,} tokens"
+            taken = Taken(ended=taken.ended, reason=f"The answer {how}.")
             if reply.reasoned:
                 # It thought aloud for so long that no room was left to answer.
                 max_tokens = caller.runtime.n_ctx - len(request.prompt.ids)
             continue
-        found = answers.notes(reply.text)
+        found = answers.notes(reply.text, request.instruction)
         trouble = answers.problem(reply.text, request.instruction)
         if found and not trouble:
             return Taken(notes=tuple(found), ended=True)

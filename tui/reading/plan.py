@@ -106,11 +106,14 @@ async def whole_prompt(
     return prompt if len(prompt.ids) + budget.single <= budget.context else None
 
 
-def chunk_size(budget: Budget, tokens: int, slots: int) -> int:
-    """Tokens for each part so that parts are about even and every slot has something to do until the end."""
+def chunk_size(budget: Budget, tokens: int) -> int:
+    """Tokens for each part, so that parts are about even.
+
+    It does not depend on the number of slots: a run with more of them goes on where one with fewer has stopped.
+    """
     parts = max(1, -(-tokens // budget.chunk))
-    if parts > slots:
-        parts = -(-parts // slots) * slots
+    if parts > 1:
+        parts += parts % 2  # two slots, or four, have something to do until the end
     # A little more than even: parts end where the text does, so most are not full.
     return min(budget.chunk, max(16, round(tokens / parts * 1.1)))
 

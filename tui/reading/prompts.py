@@ -100,7 +100,7 @@ def sampling_of(template: Template, temperature: float | None) -> Sampling:
 
 
 def other_sampling(first: Sampling, attempt: int) -> Sampling:
-    """Sampling of a further attempt (1, 2, …): warmer each time, and repeating is made dearer."""
-    warmer = max(first.temperature if first.temperature is not None else 0.8, 0.3 + 0.3 * (attempt - 1))
-    penalty = max(first.repeat_penalty or 1.0, 1.05 + 0.05 * attempt)
+    """Sampling of a further attempt (1, 2, …): a little warmer each time, and repeating is made dearer."""
+    warmer = max(first.temperature if first.temperature is not None else 0.8, 0.2 * attempt)
+    penalty = max(first.repeat_penalty or 1.0, 1.07 + 0.05 * attempt)
     return msgspec.structs.replace(first, temperature=warmer, repeat_penalty=penalty, top_p=0.9, seed=1 + attempt)

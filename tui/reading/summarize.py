@@ -117,7 +117,7 @@ class _Run:
 
     async def _map_reduce(self, prompts: SummaryPrompts, budget: Budget) -> SummaryResult:
         runtime, document = self._runtime, self._document
-        size = chunk_size(budget, self._tokens, runtime.parallel)
+        size = chunk_size(budget, self._tokens)
         chunks = await chunk_document(document, size, runtime.counter.count_many)
         mapper = Mapper(
             self._caller, document, prompts, budget, self._journal, self._ledger, self._temperature, self._emit

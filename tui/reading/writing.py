@@ -99,7 +99,11 @@ class Writer:
                     return Summary(text=answers.tidy(text), read=True)
                 reason = f"Asked {attempt + 1} times, {trouble}."
                 continue
-            reason = "The summary reached the limit of its room before its end."
+            reason = (
+                "The summary went in circles."
+                if answers.circles(text)
+                else "The summary reached the limit of its room before its end."
+            )
             if not trouble and len(text) > len(longest_cut):
                 longest_cut = text
             if reply.reasoned:
