@@ -8,7 +8,7 @@ _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u206
 # C0 (but tab and newline), DEL, C1, bidirectional controls, line/paragraph separators, lone surrogates, noncharacters.
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff\ud800-\udfff{_BIDI}]")
 _UNSAFE_ONE_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff\ud800-\udfff{_BIDI}]")
-_UNPRINTABLE_JSON = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _mark(match: re.Match[str]) -> str:
@@ -43,4 +43,8 @@ def one_line(text: str, limit: int = 0) -> str:
 
 def well_formed(text: str) -> str:
     """Text that can be encoded as UTF-8: lone surrogates, which llama-server answers with HTTP 500, become U+FFFD."""
-    return _UNPRINTABLE_JSON.sub("\ufffd", text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text

@@ -38,7 +38,7 @@ def test_the_demo_model(own_home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["llama", "qwen35moe", "qwen3next", "mamba"])
 def test_every_kind_of_memory(own_home: Path, tmp_path: Path, tiny_models: Path, kind: str) -> None:
-    paper = write(tmp_path, "report.txt", 3)
+    paper = write(tmp_path, "report.txt", 9)
     model = build(kind, tiny_models)
     options = (str(paper), "--model", str(model), "--ctx-size", "16384", "--json")
     tokens = lines(longscroll(own_home, "count", *options))[0]["tokens"]
@@ -47,11 +47,11 @@ def test_every_kind_of_memory(own_home: Path, tmp_path: Path, tiny_models: Path,
     second = asked(own_home, "What did the inspector do?", options)
     assert second["cached_tokens"] >= tokens * 0.95
     assert second["restored_tokens"] >= tokens * 0.95
-    assert not second["warnings"]
+    assert not [warning for warning in second["warnings"] if not warning.startswith("The answer reached its room")]
 
 
 def test_a_sliding_window_is_reused_or_said(own_home: Path, tmp_path: Path, tiny_models: Path) -> None:
-    paper = write(tmp_path, "report.txt", 3)
+    paper = write(tmp_path, "report.txt", 9)
     model = build("gemma3", tiny_models)
     options = (str(paper), "--model", str(model), "--ctx-size", "16384", "--json")
     tokens = lines(longscroll(own_home, "count", *options))[0]["tokens"]
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_refused_with_both_numbers(own_home: Path, tmp_path
 
 
 def asked(home: Path, question: str, options: tuple[str, ...]) -> dict[str, object]:
-    done = longscroll(home, "ask", "-q", question, *options)
+    done = longscroll(home, "ask", "-q", question, "--max-tokens", "24", *options)
     assert done.returncode == 0, done.stderr
     [result] = lines(done)
     return result
