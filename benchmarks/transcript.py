@@ -1,6 +1,6 @@
 """What a token costs to draw: longscroll's transcript beside Textual's own Markdown widget.
 
-    python benchmarks/transcript.py [--seconds 10] [--rates 150,1000] [--histories 0,100,1000] [--only ours|textual]
+    python -m benchmarks.transcript [--seconds 10] [--rates 150,1000] [--histories 0,100,1000] [--only ours|textual]
 
 Each case runs in a process of its own: a headless terminal of 120×40, so many earlier messages, then an answer of
 Markdown fed token by token at the rate. Printed is processor time (user and system, of the whole process, the feeding
@@ -220,7 +220,8 @@ def main() -> None:
         sys.path.insert(0, str(ROOT))
         print(json.dumps(asyncio.run(CASES[which](float(rate), int(history), float(seconds)))))
         return
-    print(f"{'widget':<22}{'tokens/s':>9}{'earlier':>9}{'ms/token':>10}{'of a core':>11}{'kept up':>9}{'opening':>10}")
+    print("| widget | tokens/s | earlier messages | ms a token | of a core | kept up | showing the earlier ones |")
+    print("| --- | ---: | ---: | ---: | ---: | --- | ---: |")
     for which in ("feed", "ours", "textual"):
         if chosen.only and which not in (chosen.only, "feed"):
             continue
@@ -229,18 +230,15 @@ def main() -> None:
                 if which == "feed" and history:
                     continue
                 found = measure(which, rate, history, chosen.seconds, chosen.limit)
-                line = f"{NAMES[which]:<22}{rate:>9.0f}{history:>9}"
+                line = f"| {NAMES[which]} | {rate:,.0f} | {history:,} |"
                 if found is None:
-                    print(f"{line}   given up after {chosen.limit:.0f} s", flush=True)
+                    print(f"{line} given up after {chosen.limit:.0f} s | | | |", flush=True)
                     continue
                 per_token = found["cpu"] / found["tokens"] * 1000
                 late = found["wall"] - found["tokens"] / rate
                 share = found["cpu"] / found["wall"]
-                print(
-                    f"{line}{per_token:>10.3f}{share:>11.2f}{'yes' if late < 0.5 else f'+{late:.1f} s':>9}"
-                    f"{found['mount']:>8.2f} s",
-                    flush=True,
-                )
+                kept_up = "yes" if late < 0.5 else f"{late:.1f} s late"
+                print(f"{line} {per_token:.3f} | {share:.2f} | {kept_up} | {found['mount']:.2f} s |", flush=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ async def test_a_turn_from_the_question_to_the_figures() -> None:
         assert chat.composer.text == ""
         assert chat.bar.title == "Who are you?"
         await until(pilot, lambda: chat.meter.plan is not None and chat.meter.plan.history == 5)
-        assert not chat.meter.stale
+        assert not chat.meter.estimated
 
 
 async def test_prompt_progress_then_reasoning_apart_then_escape_stops() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui.app.activity import Activity, of_answer, of_prompt, of_row, of_server
-from tui.app.widgets.meter import meter_content, shares
+from tui.app.widgets.meter import GROWING, NOTHING, TYPED, meter_content, shares
 from tui.app.widgets.status import status_content
 from tui.context.plan import ContextPlan
 from tui.context.runtime import FetchProgress
@@ -42,9 +42,9 @@ def test_the_bar_is_as_wide_as_the_screen_and_shows_every_part(plan: ContextPlan
     assert all((share > 0) == (amount > 0) for share, amount in zip(given_cells, parts, strict=True)) or not any(parts)
 
 
-@given(plans, st.integers(30, 200), st.booleans())
-def test_the_meter_fits_the_screen(plan: ContextPlan, width: int, stale: bool) -> None:
-    bar, numbers = meter_content(plan, width, stale=stale).plain.split("\n")
+@given(plans, st.integers(30, 200), st.sampled_from((NOTHING, TYPED, GROWING)))
+def test_the_meter_fits_the_screen(plan: ContextPlan, width: int, estimated: frozenset[str]) -> None:
+    bar, numbers = meter_content(plan, width, estimated=estimated).plain.split("\n")
     assert cell_len(bar) == width
     assert cell_len(numbers) <= width
 
@@ -67,7 +67,7 @@ def test_numbers_are_exact_at_every_width(width: int, expected: str) -> None:
 
 
 def test_what_is_being_counted_again_is_marked() -> None:
-    numbers = meter_content(PLAN, 120, stale=True).plain.split("\n")[1]
+    numbers = meter_content(PLAN, 120, estimated=TYPED).plain.split("\n")[1]
     assert "draft ≈12" in numbers
     assert "free ≈3,905" in numbers
     assert "history 2,000" in numbers

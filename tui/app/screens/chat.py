@@ -20,7 +20,7 @@ from tui.app.controller import Controller
 from tui.app.engine import Engine
 from tui.app.screens.problem import ProblemScreen
 from tui.app.widgets.composer import Composer
-from tui.app.widgets.meter import ContextMeter
+from tui.app.widgets.meter import GROWING, NOTHING, TYPED, ContextMeter
 from tui.app.widgets.status import StatusLine
 from tui.app.widgets.titlebar import TitleBar
 from tui.app.widgets.transcript import Entry, TranscriptView
@@ -79,7 +79,10 @@ class ChatScreen(Screen[None]):
         self._thinking = False
         self._ticker: Timer | None = None
         self._counter: Timer | None = None
-        self._failed_turn = False
+        self._plan: ContextPlan | None = None
+        """Of the draft as it was counted last."""
+        self._sent_plan: ContextPlan | None = None
+        """Of what the answer under way answers."""
 
     def compose(self) -> ComposeResult:
         yield TitleBar()
@@ -187,6 +190,7 @@ class ChatScreen(Screen[None]):
         self._answer = self.transcript.add_message("assistant", live=True)
         self._asked_at = monotonic()
         self._pieces = 0
+        self._sent_plan = self._plan
         self._show(Activity(label="Reading the prompt", hint="Esc stops", tone="busy"))
 
     def prompt_progress(self, progress: PromptProgress) -> None:
@@ -209,6 +213,16 @@ class ChatScreen(Screen[None]):
             since = monotonic() - self._first_at
             first_after = self._first_at - self._asked_at
             self._show(activity.of_answer(self._pieces, since, first_after, thinking=self._thinking))
+            self._grow()
+
+    def _grow(self) -> None:
+        """The meter while an answer comes: what was sent is history, and nearly every piece is a token of it."""
+        plan = self._sent_plan
+        if plan is not None:
+            from msgspec.structs import replace
+
+            self.meter.plan = replace(plan, history=plan.history + plan.draft + self._pieces, draft=0)
+            self.meter.estimated = GROWING
 
     def answer_ended(self, row: MessageRow | None, notice: str) -> None:
         self._end_answer(activity.of_row(row) if row is not None else "")
@@ -218,7 +232,6 @@ class ChatScreen(Screen[None]):
     def answer_failed(self, row: MessageRow | None, what: str, remedy: str) -> None:
         self._end_answer(activity.of_row(row) if row is not None else "")
         self._problem_note(what, remedy, "Ctrl+R asks again.")
-        self._failed_turn = True
 
     def _end_answer(self, status: str) -> None:
         if self._ticker is not None:
@@ -233,7 +246,7 @@ class ChatScreen(Screen[None]):
     def overflow(self, overflow: Overflow) -> None:
         plan = overflow.plan
         self.meter.plan = plan
-        self.meter.stale = False
+        self.meter.estimated = NOTHING
         parts = [f"system {tokens(plan.system)}"]
         parts += [f"{one_line(name, 40)} {tokens(count)}" for name, count in plan.documents]
         parts += [f"history {tokens(plan.history)}", f"this message {tokens(plan.draft)}"]
@@ -288,8 +301,8 @@ class ChatScreen(Screen[None]):
     # Counting
 
     def planned(self, plan: ContextPlan, draft: str) -> None:
-        self.meter.plan = plan
-        self.meter.stale = draft != self.composer.message
+        self._plan = self.meter.plan = plan
+        self.meter.estimated = TYPED if draft != self.composer.message else NOTHING
 
     def _count(self) -> None:
         if self._counter is not None:
@@ -299,8 +312,8 @@ class ChatScreen(Screen[None]):
 
     @on(TextArea.Changed, "#composer")
     def _draft_changed(self) -> None:
-        # While an answer streams, the emptied composer is no reason to doubt the figures: they are of what was sent.
-        self.meter.stale = self.meter.plan is not None and (bool(self.composer.text) or not self.controller.busy)
+        if not self.controller.busy:
+            self.meter.estimated = TYPED
         if self._counter is None:
             self._counter = self.set_timer(COUNT_AFTER, self._count)
         else:
@@ -344,7 +357,6 @@ class ChatScreen(Screen[None]):
             self.notify("An answer is under way; Esc stops it. The draft stays in the composer.", severity="warning")
         else:
             self._sent = event.text
-            self._failed_turn = False
             self._start(self.controller.send(event.text), "turn")
 
     def _run_command(self, action: str, argument: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Set
+from typing import Final, Protocol
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -33,6 +34,10 @@ class Plan(Protocol):
     def exact(self) -> bool: ...
 
 
+NOTHING: Final[frozenset[str]] = frozenset()
+TYPED: Final = frozenset({"draft"})
+GROWING: Final = frozenset({"history"})
+
 _PARTS = (
     # field, name, short name, colour
     ("system", "system", "sys", "$text-secondary"),
@@ -49,8 +54,8 @@ class ContextMeter(Widget):
     DEFAULT_CSS = "ContextMeter { height: 2; padding: 0 2; }"
 
     plan: reactive[Plan | None] = reactive(None)
-    stale: reactive[bool] = reactive(False)
-    """Whether the draft changed since the plan was counted."""
+    estimated: reactive[frozenset[str]] = reactive(NOTHING)
+    """Figures that are not exact now and wear a ≈: `draft` while it is typed, `history` while an answer grows."""
 
     def render(self) -> Content:
         if self.plan is None:
@@ -58,7 +63,7 @@ class ContextMeter(Widget):
             return line.append("\n").append(
                 Content.styled("the context is counted when the model is ready", "$foreground 60%")
             )
-        return meter_content(self.plan, self.size.width, stale=self.stale)
+        return meter_content(self.plan, self.size.width, estimated=self.estimated)
 
 
 def shares(plan: Plan, cells: int) -> list[int]:
@@ -79,7 +84,7 @@ def shares(plan: Plan, cells: int) -> list[int]:
     return given
 
 
-def meter_content(plan: Plan, width: int, *, stale: bool = False) -> Content:
+def meter_content(plan: Plan, width: int, *, estimated: Set[str] = NOTHING) -> Content:
     """Bar and numbers at `width` cells."""
     over = plan.free < 0
     given = shares(plan, width)
@@ -87,15 +92,15 @@ def meter_content(plan: Plan, width: int, *, stale: bool = False) -> Content:
     for (_field, _name, _short, colour), cells in zip(_PARTS, given, strict=False):
         bar.append(("━" * cells, "$error" if over else colour))
     bar.append(("─" * given[-1], "$foreground 20%"))
-    return Content.assemble(*bar, ("\n", ""), *_numbers(plan, width, stale=stale))
+    return Content.assemble(*bar, ("\n", ""), *_numbers(plan, width, estimated=estimated))
 
 
-def _numbers(plan: Plan, width: int, *, stale: bool) -> list[tuple[str, str]]:
-    exact = plan.exact and not stale
+def _numbers(plan: Plan, width: int, *, estimated: Set[str]) -> list[tuple[str, str]]:
+    exact = plan.exact and not estimated
     amounts = [(short, name, colour, int(getattr(plan, field))) for field, name, short, colour in _PARTS]
 
     def figure(name: str, amount: int) -> str:
-        return tokens(amount, exact=plan.exact and not (stale and name in ("draft", "free")))
+        return tokens(amount, exact=exact or (plan.exact and name != "free" and name not in estimated))
 
     if plan.free < 0:
         last = [("over by " + tokens(-plan.free, exact=exact), "bold $text-error")]
@@ -113,4 +118,5 @@ def _numbers(plan: Plan, width: int, *, stale: bool) -> list[tuple[str, str]]:
         if sum(cell_len(text) for text, _style in parts) <= width:
             return parts
     used = plan.context - plan.free
-    return [(f"{tokens(used, exact=exact)} used, ", "$foreground 60%"), *last]
+    parts = [(f"{tokens(used, exact=exact)} used, ", "$foreground 60%"), *last]
+    return parts if sum(cell_len(text) for text, _style in parts) <= width else last

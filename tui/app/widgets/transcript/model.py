@@ -162,6 +162,11 @@ class Transcript:
         entry.live = False
         for section in entry.sections:
             self._close(section)
+        if entry.env.get("references"):
+            # A link may have been drawn before the definition it refers to had come.
+            for section in entry.sections:
+                self._forget(section)
+                self.lines_of(section)
         if status is not None:
             self.set_status(entry, status)
 

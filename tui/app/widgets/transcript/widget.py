@@ -184,26 +184,32 @@ class TranscriptView(ScrollView, can_focus=True):
             missing -= len(page.lines_of(page.sections[index]))
         return max(0, page.total - self._rows)
 
-    def _settle_from(self, line: int, *, upwards: bool = False) -> int:
-        """Draw a screen of lines from `line` on; where the top line is now that heights above it may have changed.
-
-        `upwards`: the reader comes from below, so a section that turns out taller grows away from the reader.
-        """
+    def _settle_from(self, line: int) -> int:
+        """Draw a screen of lines from `line` on; where the top line is now that heights may have been corrected."""
         page = self.page
         if not page.sections:
             return 0
-        line = max(0, min(line, page.total - self._rows))
-        section, at = page.find(line)
-        if not section.exact:
-            guessed = section.height
-            real = len(page.lines_of(section))
-            at = max(0, at + real - guessed) if upwards else min(at, max(0, real - 1))
+        section, at = page.find(max(0, min(line, page.total - self._rows)))
+        at = min(at, max(0, len(page.lines_of(section)) - 1))
         missing = self._rows - (len(page.lines_of(section)) - at)
         index = section.index + 1
         while missing > 0 and index < len(page.sections):
             missing -= len(page.lines_of(page.sections[index]))
             index += 1
         return max(0, min(page.top(section.index) + at, page.total - self._rows))
+
+    def _walked(self, rows: int) -> int:
+        """The line `rows` below (above, when negative) the top one, counted in drawn lines: estimates play no part."""
+        page = self.page
+        section, at = page.find(round(self.scroll_y))
+        index, at = section.index, at + rows
+        while at < 0 and index > 0:
+            index -= 1
+            at += len(page.lines_of(page.sections[index]))
+        while at >= len(page.lines_of(page.sections[index])) and index < len(page.sections) - 1:
+            at -= len(page.lines_of(page.sections[index]))
+            index += 1
+        return page.top(index) + max(0, at)
 
     def _set_position(self, top: int) -> None:
         total = self.page.total
@@ -226,14 +232,19 @@ class TranscriptView(ScrollView, can_focus=True):
         bar.window_size = rows
         bar.position = float(top)
 
+    def _scroll_by(self, rows: int) -> None:
+        """Scroll by so many rows."""
+        if self.page.sections:
+            self.page.flush()
+            self._go(self._walked(rows))
+
     def _go(self, line: float) -> None:
         """Scroll so that `line` is the top one."""
         before = round(self.scroll_y)
-        wanted = round(line)
         if self.page.flush() is not None:
             self._settle_from(before)
-        bottom = self.page.total - self._rows
-        top = self._settle_end() if wanted >= bottom else self._settle_from(wanted, upwards=wanted < before)
+        wanted = round(line)
+        top = self._settle_end() if wanted >= self.page.total - self._rows else self._settle_from(wanted)
         following = top >= self.page.total - self._rows
         if following:
             self._unseen = False
@@ -258,23 +269,23 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
-        self._go(self.scroll_y + WHEEL)
+        self._scroll_by(WHEEL)
 
     def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
-        self._go(self.scroll_y - WHEEL)
+        self._scroll_by(-WHEEL)
 
     def action_scroll_up(self) -> None:
-        self._go(self.scroll_y - 1)
+        self._scroll_by(-1)
 
     def action_scroll_down(self) -> None:
-        self._go(self.scroll_y + 1)
+        self._scroll_by(1)
 
     def action_page_up(self) -> None:
-        self._go(self.scroll_y - max(1, self._rows - 2))
+        self._scroll_by(-max(1, self._rows - 2))
 
     def action_page_down(self) -> None:
-        self._go(self.scroll_y + max(1, self._rows - 2))
+        self._scroll_by(max(1, self._rows - 2))
 
     def action_scroll_home(self) -> None:
         self._go(0)
