@@ -11,26 +11,19 @@ from tui.documents.model import Document, Heading
 
 # A cut is worth the share of the budget that the chunk fills plus this: so a paragraph's end wins over a word's
 # unless the chunk would be less than 0.4 full.
-_FILE, _HEADING, _PAGE, _PARAGRAPH, _SENTENCE, _BLOCK, _LINE, _CLAUSE, _WORD = (
-    0.8,
-    0.7,
-    0.6,
-    0.6,
-    0.5,
-    0.5,
-    0.35,
-    0.15,
-    0.0,
-)
+_FILE, _HEADING, _PAGE, _PARAGRAPH = 0.8, 0.7, 0.6, 0.6
+_SENTENCE, _BLOCK, _LINE, _CLAUSE, _WORD = 0.5, 0.4, 0.35, 0.15, 0.0
 _CHARACTER = -0.5
 
-_END = r"[.!?…]++[)\]}\"'’”»]*+"
-_NOT_ABBREVIATED = (
-    r"(?<!\b[A-Z]\.)(?<!\b\d\.)(?<!\b\d\d\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\bpp\.)(?<!\bNo\.)"
-    r"(?<!\bMrs\.)(?<!\bFig\.)(?<!\bEq\.)(?<!\bSec\.)(?<!\bVol\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bal\.)(?<!\bProf\.)"
-)
-_WIDE_END = r"[。！？｡‼⁇⁈⁉।॥؟۔።။៕།]+[」』）】〉》〕”’\"')\]]*"
-_NEWLINE = r"(?:\r\n|[\n\r\v\f\x85\u2028\u2029])"
+# One mark and few brackets: the last mark of a row is what ends the sentence, and long rows stay cheap.
+_END = r"[.!?…][)\]}\"'’”»]{0,3}+"
+_ABBREVIATIONS = (
+    "[A-Z]", r"\d", r"\d\d", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "pp", "No", "al", "Eq", "Fig", "Sec", "Vol",
+    "Prof", r"e\.g", r"i\.e",
+)  # fmt: skip
+_NOT_ABBREVIATED = "".join(rf"(?<!\b{short}\.)" for short in _ABBREVIATIONS)
+_WIDE_END = r"[。！？｡‼⁇⁈⁉।॥؟۔።။៕།][」』）】〉》〕”’\"')\]]{0,3}"
+_NEWLINE = r"(?:\r\n|\r(?!\n)|[\n\v\f\x85\u2028\u2029])"
 # Scripts that are written without spaces; a line may not begin with what is in the second class.
 _WIDE = r"\u2e80-\u303f\u3040-\u30ff\u3100-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _CLOSING = r"、。，．！？；：」』）】〉》〕”’…ーっゃゅょッャュョ々"
@@ -64,6 +57,11 @@ _PROSE = (
 )
 
 
+def ends_sentence(text: str) -> bool:
+    """Whether `text` stops at the end of a sentence, or after a colon."""
+    return _SENTENCE_ENDS.search(text) is not None
+
+
 class Boundaries:
     """The places of one document where a chunk may end, and the choice among them."""
 
@@ -71,7 +69,8 @@ class Boundaries:
         self._text = document.text
         self._forms = _CODE if document.kind in ("code", "tree") else _PROSE
         self._headings = sorted({heading.start for heading in document.headings})
-        self._strong = [(self._headings, _HEADING), *_span_starts(document)]
+        files, pages, torn = _span_starts(document)
+        self._strong = ((self._headings, _HEADING), (files, _FILE), (pages, _PAGE), (torn, _LINE))
         self._bodies = _bodies(document.text, document.headings)
 
     def best(self, start: int, limit: int, end: int, fill: Callable[[int], float]) -> int:
@@ -124,17 +123,19 @@ class Boundaries:
         return place, weight
 
 
-def _span_starts(document: Document) -> list[tuple[list[int], float]]:
-    """Starts of files and pages; a page after one that does not end with a sentence is worth a line's end."""
-    files, pages, torn = [], [], []
+def _span_starts(document: Document) -> tuple[list[int], list[int], list[int]]:
+    """Starts of files, of pages after one that ends with a sentence, and of pages after one that stops inside it."""
+    files: list[int] = []
+    pages: list[int] = []
+    torn: list[int] = []
     for span in document.spans[1:]:
         if span.kind == "file":
             files.append(span.start)
-        elif _SENTENCE_ENDS.search(document.text, max(0, span.start - 40), span.start):
+        elif ends_sentence(document.text[max(0, span.start - 40) : span.start]):
             pages.append(span.start)
         else:
             torn.append(span.start)
-    return [(places, weight) for places, weight in ((files, _FILE), (pages, _PAGE), (torn, _LINE)) if places]
+    return files, pages, torn
 
 
 def _bodies(text: str, headings: Sequence[Heading]) -> list[int]:

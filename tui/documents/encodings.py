@@ -39,6 +39,7 @@ _WIDER = {
 _SAMPLE = 256 * 1024
 _TINY = 64
 _COMMON = "cp1252"
+_NEARLY_AS_LIKELY = 0.1
 _MAX_CONTROL = 0.02
 _MAX_UNREADABLE = 0.05
 
@@ -138,7 +139,7 @@ def _guessed(data: bytes) -> Decoded:
 
 
 def _candidates(sample: bytes) -> list[str]:
-    """Codec names worth trying, best first; among equals the one that most files are in."""
+    """Codec names worth trying, best first; among nearly equals the one that most files are in."""
     from charset_normalizer import from_bytes
 
     matches = list(from_bytes(sample))
@@ -147,11 +148,12 @@ def _candidates(sample: bytes) -> list[str]:
         matches = [match for match in matches if not match.encoding.startswith("utf_16")]
     if not matches:
         return []
-    best = min((match.chaos, -match.coherence) for match in matches)
-    equal = [match for match in matches if (match.chaos, -match.coherence) == best]
-    if any(_COMMON in match.could_be_from_charset for match in equal):
-        return [_COMMON]
-    first = equal[0].encoding
+    best = min(matches, key=lambda match: (match.chaos, -match.coherence))
+    for match in matches:
+        likely = match.chaos == best.chaos and match.coherence >= best.coherence - _NEARLY_AS_LIKELY
+        if likely and _COMMON in match.could_be_from_charset:
+            return [_COMMON]
+    first = best.encoding
     return list(dict.fromkeys((first, _WIDER.get(first, first))))
 
 
@@ -166,11 +168,12 @@ def _torn_end(data: bytes, name: str) -> tuple[str | None, str]:
 
 
 def _sample(data: bytes) -> bytes:
-    if len(data) <= _SAMPLE:
-        return data
-    # Cut after line ends so that no multi-byte character is torn.
-    cut = data.rfind(b"\n", _SAMPLE // 2, _SAMPLE)
-    return data[: cut + 1 if cut > 0 else _SAMPLE]
+    """What the guess is made from: whole lines, for a torn character at the end spoils it."""
+    head = data[:_SAMPLE]
+    if b"\x00" in head:
+        return head
+    cut = head.rfind(b"\n", len(head) // 2)
+    return head[: cut + 1] if cut >= 0 else head
 
 
 def _strict(data: bytes, name: str) -> str | None:

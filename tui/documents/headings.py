@@ -12,7 +12,7 @@ from tui.documents.clean import name_safe
 from tui.documents.model import Heading
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?$", re.S | re.M)
 
 
 def markdown_headings(text: str) -> tuple[Heading, ...]:

@@ -9,7 +9,7 @@ from tui.documents.clean import REPLACEMENT, without_forbidden
 
 # pdfium sets this in place of a hyphen and the line end after it; older fonts give U+0002 for the same.
 _SOFT = "\ufffe"
-_JOINED = re.compile(r"(\w+)[\ufffe\x02](?:\r?\n)?(\w+)")
+_JOINED = re.compile(r"(-?)(\w+)[\ufffe\x02](?:\r?\n)?(\w+)")
 _LONE_SOFT = re.compile(r"(?<=\w)[\ufffe\x02]")
 _HYPHENATED = re.compile(r"(\w+)-(?=(\w+))")
 _WORD = re.compile(r"\w+")
@@ -26,7 +26,8 @@ def mend_pages(raw: Sequence[str]) -> list[str]:
     """Clean texts, one for each page. Letters are never dropped: a line-end hyphen is joined or kept as a hyphen.
 
     It is kept when the word elsewhere in the document is written with the hyphen and never without, or when what
-    follows looks like a name or a number (`COVID-19`). 80-95 % right on novel text; joined is the better guess.
+    follows looks like a name or a number (`COVID-19`), or in a chain (`state-of-the-art`). 80-95 % right on novel
+    text; joined is the better guess.
     """
     decide = _Hyphens(raw) if any(_SOFT in text or "\x02" in text for text in raw) else None
     return [_clean(decide.mend(text) if decide else text) for text in raw]
@@ -52,12 +53,12 @@ class _Hyphens:
         return _LONE_SOFT.sub("-", text)
 
     def _join(self, match: re.Match[str]) -> str:
-        left, right = match[1], match[2]
+        chained, left, right = match.groups()
         name = right[0].isupper() and not left[-1:].isupper()
         number = right[0].isdigit() or left[-1].isdigit()
         low = (left.lower(), right.lower())
         compound = low in self._compounds and "".join(low) not in self._words
-        return f"{left}-{right}" if name or number or compound else f"{left}{right}"
+        return f"{chained}{left}{'-' if chained or name or number or compound else ''}{right}"
 
 
 def _clean(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pypdfium2 import PdfiumError
 
+from tui.documents.boundaries import ends_sentence
 from tui.documents.clean import pages
 from tui.documents.limits import CallTimedOut, call_limit
 from tui.documents.model import Document, Span
@@ -28,7 +29,8 @@ _OCR = "Give it a text layer first (for example `ocrmypdf in.pdf out.pdf`) and r
 
 
 def read_pdf(data: bytes, path: str, name: str, password: str | None = None) -> Document:
-    """The text of all pages, each page's span ending in a blank line, with form values and notes after its text.
+    """The text of all pages, each page's span ending in a line end (a blank line where a sentence ends too), with
+    form values and notes after its text.
 
     Raises Refusal when the file cannot be opened (see `open_pdf`) or holds no usable text on any page.
     """
@@ -122,7 +124,9 @@ def _joined(
     offset = 0
     for page, text in zip(raw, texts, strict=True):
         more = extras[page.number].text() if page.number in extras else ""
-        whole = "\n\n".join(filter(None, (text, more))) + "\n\n"
+        # A sentence that goes on over the page is not torn by a blank line.
+        ended = more or ends_sentence(text[-40:])
+        whole = "\n\n".join(filter(None, (text, more))) + ("\n\n" if ended else "\n")
         spans.append(Span("page", page.label, page.number, offset, offset + len(whole)))
         parts.append(whole)
         offset += len(whole)

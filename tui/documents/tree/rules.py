@@ -62,12 +62,21 @@ class Rules(msgspec.Struct, frozen=True):
 
     def with_file(self, file: Path, prefix: str) -> Rules:
         """These rules and those of `file`, if there is one. Raises OSError when it cannot be read."""
-        lines = _patterns(file)
+        lines = [line for line in _patterns(file) if _valid(line)]
         if not lines:
             return self
         folders_only = tuple(line.rstrip(" ").endswith("/") for line in lines)
         rules = RuleSet(_bytewise(os.fsencode(prefix)), GitIgnoreSpec.from_lines(lines), folders_only)
         return Rules((*self.sets, rules))
+
+
+def _valid(line: str) -> bool:
+    """Whether a pattern can be understood; one that cannot, such as `x\\`, matches nothing in git either."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
 
 
 def _patterns(file: Path) -> list[str]:
