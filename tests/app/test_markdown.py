@@ -103,7 +103,8 @@ def test_no_control_character_reaches_the_screen(text: str, width: int) -> None:
     assert not steering & set("".join(rows_of(page)))
 
 
-@given(documents, st.integers(0, 999))
+# A link definition that comes late is known at once when all is drawn again: left out here.
+@given(documents.filter(lambda text: "]:" not in text), st.integers(0, 999))
 @settings(max_examples=60)
 def test_a_new_width_is_as_if_it_had_been_so_from_the_start(text: str, seed: int) -> None:
     page, _entry = streamed(text, 70, seed, finish=False)

@@ -235,3 +235,17 @@ async def test_idle_costs_nothing() -> None:
         await pilot.pause(0.2)
         assert view._painted_at == painted
         assert view._handle is None
+
+
+async def test_parts_of_a_row_add_up_while_a_selection_is_dragged_over_the_edge() -> None:
+    app = Page()
+    async with app.run_test(size=(50, 14)) as pilot:
+        view = app.query_one(TranscriptView)
+        filled(view, 30)
+        await until(pilot, lambda: "end 29" in shown(view))
+        before = view.page.total - view.scroll_y
+        for _ in range(10):
+            view.scroll_y -= 0.3
+            view.scroll_target_y = view.scroll_y
+        assert round(view.page.total - view.scroll_y) == before + 3
+        assert not view.following

@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from tui.app.engine import Engine, LocalEngine
 from tui.app.screens.chat import ChatScreen
+from tui.text import one_line
 
 if TYPE_CHECKING:
     from tui.context.runtime import RuntimeOptions
@@ -37,8 +38,17 @@ class LongscrollApp(App[int]):
         self._session = session
         self._documents = tuple(documents)
         self._leaving = 0
-        if theme in self.available_themes:
+        self._unknown_theme = "" if not theme or theme in self.available_themes else theme
+        if theme and not self._unknown_theme:
             self.theme = theme
+
+    def on_mount(self) -> None:
+        if self._unknown_theme:
+            self.notify(
+                f"There is no theme {one_line(self._unknown_theme, 40)}; Ctrl+P lists those that there are.",
+                severity="warning",
+                markup=False,
+            )
 
     def get_default_screen(self) -> Screen[None]:
         self.chat = ChatScreen(self._engine, session=self._session, documents=self._documents)

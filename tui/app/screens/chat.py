@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -23,7 +24,7 @@ from tui.app.widgets.composer import Composer
 from tui.app.widgets.meter import GROWING, NOTHING, TYPED, ContextMeter
 from tui.app.widgets.status import StatusLine
 from tui.app.widgets.titlebar import TitleBar
-from tui.app.widgets.transcript import Entry, TranscriptView
+from tui.app.widgets.transcript import Entry, TranscriptView, warm_up
 from tui.errors import LongscrollError
 from tui.text import display_safe, one_line
 from tui.units import duration, plural, size, tokens
@@ -72,6 +73,10 @@ class ChatScreen(Screen[None]):
         self._answer: Entry | None = None
         self._waiting: Entry | None = None
         """The note about a document that is being read."""
+        self._shown = ""
+        """Id of the session in the transcript."""
+        self._warnings: list[str] = []
+        self._warned: set[str] = set()
         self._sent = ""
         self._asked_at = 0.0
         self._first_at = 0.0
@@ -105,6 +110,7 @@ class ChatScreen(Screen[None]):
 
     def _begin(self) -> None:
         self.run_worker(self.controller.run(), group="engine", name="engine")
+        self.run_worker(asyncio.to_thread(warm_up), group="warm-up")
 
     def _start(self, work: Coroutine[Any, Any, None], group: str) -> None:
         self.run_worker(work, group=group)
@@ -119,8 +125,8 @@ class ChatScreen(Screen[None]):
 
     def engine_ready(self, model: str, context: int, warnings: Sequence[str]) -> None:
         self.bar.model = f"{model} · {tokens(context)} tokens"
-        for warning in warnings:
-            self.transcript.add_message("note", _literal(warning))
+        self._warnings = [warning for warning in warnings if warning not in self._warned]
+        self._warned.update(warnings)
         self._show(Activity(label="Opening the conversation", tone="busy"))
 
     def engine_failed(self, error: LongscrollError) -> None:
@@ -143,15 +149,17 @@ class ChatScreen(Screen[None]):
     ) -> None:
         self._titled(session.title)
         self.composer.forget()
-        if messages or self.transcript.page.entries:
-            notes = [entry.text for entry in self.transcript.page.entries if entry.kind == "note"]
-            self.transcript.clear()
-            for note in notes if not messages else []:
-                self.transcript.add_message("note", note)
-        for document in documents:
-            self._document_note(document)
-        for row in messages:
-            self._show_row(row)
+        if session.id != self._shown:
+            if self._shown:
+                self.transcript.clear()
+            self._shown = session.id
+            for document in documents:
+                self._document_note(document)
+            for row in messages:
+                self._show_row(row)
+        for warning in self._warnings:
+            self.transcript.add_message("note", _literal(warning))
+        self._warnings = []
         self.composer.remember(*(row.content for row in messages if row.role == "user"))
 
     def _titled(self, title: str) -> None:

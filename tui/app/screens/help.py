@@ -18,7 +18,7 @@ _KEYS = """\
 | Key | What it does |
 |:----|:-------------|
 | Enter | send the message |
-| Shift+Enter, Alt+Enter, Ctrl+J | begin a new line |
+| Ctrl+J | begin a new line; Shift+Enter and Alt+Enter too where the terminal tells them apart |
 | Esc | stop the answer |
 | Up, Down | recall earlier messages, at the composer's first and last line |
 | Tab | go between the composer and the conversation |

@@ -19,12 +19,15 @@ LONG_LINES: Final = 30
 LONG_CHARACTERS: Final = 3_000
 """A paste with more lines or characters than these stands in the composer as one mark, and is sent whole."""
 
-_NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter", "ctrl+enter"})
+_NEWLINE_KEYS = frozenset(
+    {"ctrl+j"} | {f"{held}+{key}" for held in ("shift", "alt", "ctrl") for key in ("enter", "\r")}
+)
+"""Some terminals report Shift+Enter as a modified carriage return; some do not tell it from Enter at all."""
 _MARK = re.compile(r"⟦paste \d+: [^⟧]*⟧")
 
 
 class Composer(TextArea):
-    """Enter sends; Shift+Enter, Ctrl+J or Alt+Enter begins a new line. Up and Down at the edges recall messages."""
+    """Enter sends; Ctrl+J or, where the terminal tells it apart, Shift+Enter or Alt+Enter begins a new line."""
 
     DEFAULT_CSS = """
     Composer {
@@ -43,8 +46,9 @@ class Composer(TextArea):
         Binding("shift+enter,ctrl+j,alt+enter,ctrl+enter", "newline", "New line", show=False, key_display="Ctrl+J"),
     ]
     HELP = (
-        "Enter sends, Shift+Enter, Alt+Enter or Ctrl+J begins a new line. Up and Down at the first and last line "
-        "recall earlier messages. A long paste stands as a mark and is sent whole."
+        "Enter sends, Ctrl+J begins a new line (Shift+Enter and Alt+Enter too where the terminal tells them apart). "
+        "Up and Down at the first and last line recall earlier messages. "
+        "A long paste stands as a mark and is sent whole."
     )
 
     class Submitted(Message):

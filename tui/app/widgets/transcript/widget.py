@@ -257,6 +257,14 @@ class TranscriptView(ScrollView, can_focus=True):
             self.refresh()
             self.post_message(self.FollowChanged(following))
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Textual moves the page by parts of a row while a selection is dragged over its edge."""
+        if round(old_value) != round(new_value) and self.page.sections:
+            part = new_value - round(new_value)
+            self._go(new_value)
+            self.set_reactive(Widget.scroll_y, self.scroll_y + part)
+            self.refresh()
+
     def scroll_to(self, x: float | None = None, y: float | None = None, **_options: object) -> None:
         """Every way of scrolling ends here; never animated, so that corrected heights cannot make it jump."""
         if y is not None:
