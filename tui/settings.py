@@ -49,7 +49,7 @@ def load_settings(path: Path) -> Settings:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageProblem(f"The settings file {path} cannot be read ({error}).", "Mend or move the file.") from error

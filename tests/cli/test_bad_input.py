@@ -221,6 +221,20 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path, model: str) -> None:
         assert "space" in line
 
 
+def test_a_read_only_disk(small_disk: Path, tmp_path: Path, model: str) -> None:
+    good = tmp_path / "good.txt"
+    good.write_text("One good line.", encoding="utf-8")
+    used = small_disk / "used"
+    assert longscroll(used, "count", str(good)).returncode == 0
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    for home in (used, small_disk / "new"):
+        for command in (["count"], ["ask", "-q", "Why?"]):
+            done = longscroll(home, *command, str(good), "--model", model)
+            assert done.returncode == 1, done.stderr
+            assert done.stdout == ""
+            assert "LONGSCROLL_HOME" in said(done.stderr, home)
+
+
 def test_a_disk_that_fills_up(small_disk: Path, tmp_path: Path, model: str) -> None:
     """The answer comes all the same; that the slot could not be kept is said."""
     good = tmp_path / "good.txt"

@@ -12,10 +12,9 @@ import psutil
 import pytest
 
 from tests.support.papers import report
-from tests.support.processes import COMMAND, environment, lines, longscroll, servers_of, until
+from tests.support.processes import COMMAND, environment, lines, longscroll, servers_of
 from tests.support.running import running as running_server
 from tests.support.tiny_models import build
-from tui.paths import get_paths
 from tui.reading.results import AskResult, SummaryResult
 from tui.server.binary import ServerBinary
 
@@ -47,81 +46,75 @@ def begin(home: Path, *args: str) -> subprocess.Popen[str]:
     )
 
 
-def finished_calls(home: Path) -> int:
-    from tui.store.database import Store
-
-    paths = get_paths({"LONGSCROLL_HOME": str(home)})
-    if not paths.database.exists():
-        return 0
-    with Store(paths) as store:
-        return store.journal.count()
+def until_it_reads(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Wait until the first document is being read; the servers that run then."""
+    assert process.stderr is not None
+    seen = []
+    while line := process.stderr.readline():
+        seen.append(line)
+        if line.startswith("Reading"):
+            return servers_of(process.pid)
+    raise AssertionError(f"it ended before it read anything: {seen}")
 
 
 def test_summarize_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> None:
-    long, short = write(tmp_path, "long.txt", 6), write(tmp_path, "short.txt", 1)
-    options = (str(long), str(short), "--model", model, "--ctx-size", "2048", "--max-tokens", "60")
+    """What a model with random weights writes is never good, so each summary is `partial`; the frame is the same."""
+    long, short = write(tmp_path, "long.txt", 2), write(tmp_path, "short.txt", 1)
+    options = (str(long), str(short), "--model", model, "--ctx-size", "1024", "--max-tokens", "30")
     done = longscroll(own_home, "summarize", *options, "--json")
     results = lines(done)
     assert [list(result) for result in results] == [SUMMARY_KEYS] * 2
-    assert [result["strategy"] for result in results] == ["map-reduce", "single"]
+    assert results[0]["strategy"] == "map-reduce"
     assert results[0]["chunks"] > 1
     for path, result in zip((long, short), results, strict=True):
         assert result["path"] == str(path)
         assert result["error"] is None
-        assert result["coverage"]["fraction"] == 1.0
-        assert result["characters"] == len(path.read_text(encoding="utf-8"))
+        assert result["status"] in ("done", "partial")
+        assert result["characters"] == result["coverage"]["characters_total"] == len(path.read_text(encoding="utf-8"))
+        for warning in result["warnings"]:
+            assert f"longscroll: warning: {path}: {warning}" in done.stderr.splitlines()
     assert done.returncode == int(any(result["status"] != "done" for result in results))
-    assert "Read part" in done.stderr
 
     text = longscroll(own_home, "summarize", *options)
     assert text.returncode == done.returncode
-    headings = [line for line in text.stdout.splitlines() if line.startswith("# ")]
-    assert headings[0] == f"# {long}"
-    assert f"# {short}" in headings
+    headings = [line for line in text.stdout.splitlines() if line in (f"# {long}", f"# {short}")]
+    assert headings == [f"# {long}", f"# {short}"]
     assert f"{long}: in {results[0]['chunks']} parts" in text.stderr
-    assert "100 % read" in text.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-async def test_an_interruption_keeps_what_is_finished(
+def test_an_interruption_leaves_no_server(
     own_home: Path, tmp_path: Path, model: str, number: signal.Signals, code: int
 ) -> None:
-    paper = write(tmp_path, "long.txt", 40)
-    args = ("summarize", str(paper), "--model", model, "--ctx-size", "1024", "--json")
+    args = ("summarize", str(write(tmp_path, "long.txt", 20)), "--model", model, "--ctx-size", "1024", "--json")
     process = begin(own_home, *args)
-    await until(lambda: finished_calls(own_home) >= 2 or process.poll() is not None, "two finished parts")
-    servers = servers_of(process.pid)
-    assert servers, "it ended before it could be interrupted"
+    servers = until_it_reads(process)
+    assert servers
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == code
     assert out == ""
     assert err.splitlines()[-1] == "longscroll: Interrupted. What was finished is kept."
     assert "Traceback" not in err
     assert not [server for server in servers if is_running(server)]
 
-    finished = finished_calls(own_home)
-    (result,) = lines(longscroll(own_home, *args))
-    assert result["reused_chunks"] == finished
-    assert result["chunks"] > finished
-    assert result["coverage"]["fraction"] == 1.0
 
-
-async def test_a_server_that_dies_costs_one_document(own_home: Path, tmp_path: Path, model: str) -> None:
-    first, second = write(tmp_path, "first.txt", 40), write(tmp_path, "second.txt", 1)
-    args = ("summarize", str(first), str(second), "--model", model, "--ctx-size", "1024", "--json")
+def test_a_server_that_dies_costs_one_document(own_home: Path, tmp_path: Path, model: str) -> None:
+    first, second = write(tmp_path, "first.txt", 20), write(tmp_path, "second.txt", 1)
+    args = ("summarize", str(first), str(second), "--model", model, "--ctx-size", "2048", "--json")
     process = begin(own_home, *args)
-    await until(lambda: finished_calls(own_home) >= 2 or process.poll() is not None, "two finished parts")
-    (server,) = servers_of(process.pid)
+    (server,) = until_it_reads(process)
     server.kill()
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=280)
     assert "Traceback" not in err
-    results = [line for line in out.splitlines() if line]
-    assert len(results) == 2
+    broken, whole = [msgspec.json.decode(line) for line in out.splitlines()]
+    assert broken["status"] == "failed"
+    assert broken["error"]
+    assert f"longscroll: {broken['error']}" in err.splitlines()
+    assert whole["path"] == str(second)
+    assert whole["error"] is None
     assert process.returncode == 1
-    assert '"status":"failed"' in results[0] or '"status":"partial"' in results[0]
-    assert '"error":null' in results[1]
 
 
 def test_ask_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> None:
