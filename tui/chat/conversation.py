@@ -13,11 +13,11 @@ import msgspec
 from tui.chat.answer import Answer
 from tui.chat.events import AnswerStarted, ChatEvent, Overflow, Resumed, TurnFailed, TurnFinished, UserStored
 from tui.chat.turns import History, history_of, opening, title_of
+from tui.context.diagnosed import diagnosed
 from tui.context.plan import ContextPlan, PlanParts, make_plan
 from tui.context.send import send
 from tui.documents.model import Document
 from tui.errors import LongscrollError, StorageProblem, UsageProblem
-from tui.server.errors import ServerGone
 from tui.server.types import Message, PromptProgress, Sampling
 from tui.store.sessions import MessageRow, SessionRow
 from tui.text import well_formed
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from tui.context.prompt import Prompt
     from tui.context.runtime import Runtime
     from tui.context.slots import Kept
-
-_SECONDS_FOR_DIAGNOSIS = 5.0
-"""How long the reason of a server's death is waited for, once its connection broke."""
 
 
 class Conversation:
@@ -285,7 +282,7 @@ class Conversation:
         failure = answer.failure
         if failure is not None and not isinstance(failure, LongscrollError):
             raise failure
-        why = None if failure is None else await self._diagnosed(failure)
+        why = None if failure is None else await diagnosed(self.runtime, failure)
         try:
             row = self._replace(await answer.put_away())
         except StorageProblem as error:
@@ -305,16 +302,6 @@ class Conversation:
     def _replace(self, row: MessageRow) -> MessageRow:
         self.messages = [row if known.id == row.id else known for known in self.messages]
         return row
-
-    async def _diagnosed(self, error: LongscrollError) -> LongscrollError:
-        """The reason a server of ours died, from its log, instead of what the broken connection looked like."""
-        process = self.runtime.process
-        if process is None or not isinstance(error, ServerGone):
-            return error
-        try:
-            return await asyncio.wait_for(process.wait_failed(), _SECONDS_FOR_DIAGNOSIS)
-        except TimeoutError:
-            return error
 
 
 def _default_system(runtime: Runtime) -> str:

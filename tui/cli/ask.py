@@ -45,15 +45,20 @@ async def _ask(shared: Shared, paths: tuple[str, ...], question: str, password: 
 
     from tui.cli.opening import open_engine, open_ground, read
     from tui.cli.output import Out
+    from tui.context.diagnosed import diagnosed
     from tui.errors import ExitCode
     from tui.reading.results import AskOptions
+    from tui.server.errors import ServerGone
 
     options = msgspec.convert(wishes, AskOptions)
     out = Out(as_json=shared.json)
     async with open_ground(shared, out) as ground:
         documents = [await read(ground, path, password) for path in paths]
         async with open_engine(ground, parallel=1) as runtime:
-            result = await _answer(runtime, documents, question, options, out)
+            try:
+                result = await _answer(runtime, documents, question, options, out)
+            except ServerGone as error:
+                raise await diagnosed(runtime, error) from error
             warnings = [*result.warnings, *(text for text in runtime.warnings if text not in result.warnings)]
     for warning in warnings:
         out.warn(warning)

@@ -93,6 +93,7 @@ class _Batch:
     async def take(self, path: str) -> None:
         """Read, summarize and print one document."""
         from tui.cli.opening import read
+        from tui.context.diagnosed import diagnosed
         from tui.errors import ExitCode, LongscrollError, NoModel, StorageProblem
         from tui.reading.results import failed
 
@@ -106,6 +107,8 @@ class _Batch:
             code = error.exit_code
             if self._runtime is None and isinstance(error, NoModel | StorageProblem):
                 raise  # no engine for this document is none for the others
+            if self._runtime is not None:
+                error = await diagnosed(self._runtime, error)
             result = failed(path, error)
             if isinstance(error, NoModel):
                 await self.close()  # the server died: the next document gets a new one
