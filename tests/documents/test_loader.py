@@ -191,11 +191,12 @@ async def test_nothing_but_white_space(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
 async def test_no_permission(tmp_path: Path) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("secret", encoding="utf-8")
     file.chmod(0)
+    if os.access(file, os.R_OK):
+        pytest.skip("this user may read everything")
     assert "permission" in (await problem(file)).what
 
 

@@ -293,11 +293,12 @@ def test_links_and_special_files_are_named_and_not_followed(tmp_path: Path) -> N
 
 
 @posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
 def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:
     plant(tmp_path, {"a.txt": "words", "mine.txt": "x", "closed/b.txt": "x"})
     (tmp_path / "mine.txt").chmod(0)
     (tmp_path / "closed").chmod(0)
+    if os.access(tmp_path / "mine.txt", os.R_OK):
+        pytest.skip("this user may read everything")
     said = "\n".join(tree(tmp_path).warnings)
     (tmp_path / "closed").chmod(0o700)
     assert "mine.txt" in said
@@ -334,3 +335,19 @@ async def test_a_folder_through_the_loader(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     document = await read_document(".")
     assert (document.path, document.name, document.kind) == (".", tmp_path.name, "tree")
+
+
+def test_installed_packages_outside_a_repository_are_left_out_and_named(tmp_path: Path) -> None:
+    plant(tmp_path, {"a.js": "x()", "node_modules/b/index.js": "y()", "sub/__pycache__/c.txt": "z"})
+    document = tree(tmp_path)
+    assert labels(document) == [HEAD_LABEL, "a.js"]
+    said = "\n".join(document.warnings)
+    assert "2 folders of installed packages or caches were left out: node_modules/, sub/__pycache__/" in said
+
+
+@posix
+def test_odd_names_stay_on_their_line(tmp_path: Path) -> None:
+    plant(tmp_path, {"two  spaces.txt": "words", "a\nb.txt": "words"})
+    document = tree(tmp_path)
+    assert set(labels(document)[1:]) == {"two  spaces.txt", "a\ufffdb.txt"}
+    assert "===== a\ufffdb.txt =====\n" in document.text

@@ -13,6 +13,7 @@ REPLACEMENT = "\ufffd"
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff\ufffe\uffff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _UNREADABLE_CATEGORIES = frozenset({"Cc", "Cs", "Co", "Cn"})
+_NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _LAYOUT = frozenset("\t\n\v\f\r\x1b\x85")
 
 
@@ -22,8 +23,13 @@ def without_forbidden(text: str) -> tuple[str, int]:
 
 
 def name_safe(text: str) -> str:
-    """A path, label or title as a struct may hold it: well-formed, on one line, no control characters."""
-    return _CONTROL.sub(REPLACEMENT, without_forbidden(" ".join(text.split()))[0])
+    """A file's name as one line may hold it: each control character (line ends too) is U+FFFD, all else as it is."""
+    return _NOT_IN_NAMES.sub(REPLACEMENT, without_forbidden(text)[0])
+
+
+def title_safe(text: str) -> str:
+    """`name_safe` for titles, labels and reasons: white space, line ends too, is one space."""
+    return name_safe(" ".join(text.split()))
 
 
 def control_share(text: str) -> float:

@@ -8,7 +8,7 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tui.documents.clean import name_safe
+from tui.documents.clean import title_safe
 from tui.documents.model import Heading
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -37,4 +37,4 @@ def _plain(parser: MarkdownIt, heading: Token) -> str:
     """A heading's words without marks: links, emphasis and code as their text."""
     children = (child for token in parser.parseInline(heading.content) for child in token.children or [])
     breaks = ("softbreak", "hardbreak")
-    return name_safe("".join(child.content or (" " if child.type in breaks else "") for child in children))
+    return title_safe("".join(child.content or (" " if child.type in breaks else "") for child in children))

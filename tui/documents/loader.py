@@ -68,12 +68,13 @@ async def read_document(
     except TimeoutError as error:
         raise InputProblem(
             f"{named} could not be read within {duration(timeout_s)}.",
-            "Split it, or raise read_timeout_s in the settings.",
+            "Split it or name a smaller folder, or raise read_timeout_s in the settings.",
         ) from error
     except _Crashed as crash:
         raise InputProblem(
             f"{named} could not be read: the reader {crash}.",
-            "The file may be damaged; open it in another program and save it anew.",
+            "The file may be damaged: open it in another program and save it anew. A library may also end so when it "
+            f"has no memory left: the limit is {memory_mib:,} MiB (read_memory_mib in the settings).",
         ) from crash
     return _document(named, answer, memory_mib)
 
@@ -93,7 +94,7 @@ def _document(named: str, answer: Answer, memory_mib: int) -> Document:
         case OutOfMemory():
             raise InputProblem(
                 f"{named} needs more than {memory_mib:,} MiB of memory to be read.",
-                "Split it, or raise read_memory_mib in the settings.",
+                "Split it or name a smaller folder, or raise read_memory_mib in the settings.",
             )
         case Failed(error):
             raise InputProblem(

@@ -13,6 +13,7 @@ from tui.documents.clean import name_safe
 from tui.documents.kinds import is_pdf
 from tui.documents.model import Document
 from tui.documents.refusal import Refusal
+from tui.text import well_formed
 
 
 def read_path(path: str, password: str | None = None, encoding: str | None = None) -> Document:
@@ -21,7 +22,7 @@ def read_path(path: str, password: str | None = None, encoding: str | None = Non
     Raises Refusal: missing, no permission, no regular file, empty, and whatever the readers refuse.
     """
     place = Path(path).expanduser()
-    shown = name_safe(path)
+    shown = well_formed(path)
     name = name_safe(place.name or place.resolve().name or path)
     try:
         status = place.stat()

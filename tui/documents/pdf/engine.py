@@ -9,7 +9,7 @@ import msgspec
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from tui.documents.clean import name_safe, unreadable_share
+from tui.documents.clean import name_safe, title_safe, unreadable_share
 from tui.documents.pdf.mend import without_hyphen_marks
 
 # Below this many characters a page counts as without text of its own (a scan often carries a page number).
@@ -59,7 +59,7 @@ def bookmarks(document: Any) -> list[Bookmark]:
     for entry in document.get_toc():
         destination = entry.get_dest()
         index = destination.get_index() if destination else None
-        title = name_safe(entry.get_title())
+        title = title_safe(entry.get_title())
         if title and index is not None and 0 <= index < len(document):
             found.append(Bookmark(entry.level + 1, title, index + 1))
     return found
@@ -118,7 +118,7 @@ def _text(page: Any) -> str:
 
 def _label(document: Any, index: int) -> str:
     try:
-        return name_safe(document.get_page_label(index)) or str(index + 1)
+        return title_safe(document.get_page_label(index)) or str(index + 1)
     except UnicodeDecodeError:
         return str(index + 1)
 

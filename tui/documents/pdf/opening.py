@@ -50,16 +50,15 @@ def _by_other_ways(data: bytes, name: str, password: str | None, *, asks_passwor
         raise Refusal("is a PDF without pages.", _AGAIN)
     if pages is not None and not (_cut_off(data) and not asks_password):
         # A blank owner password, or a structure that pdfium refuses: pypdf writes it anew and pdfium reads that.
+        copy, reason = second.rewritten()
+        if copy is None:
+            raise Refusal(f"is a damaged PDF ({reason}).", _AGAIN)
         try:
-            copy = second.rewritten()
             document = pdfium.PdfDocument(copy)
-        except pdfium.PdfiumError:
-            document = None
-        except second.failures as error:
-            raise Refusal(f"is a damaged PDF ({second.reason(error)}).", _AGAIN) from error
-        if document is not None:
-            note = () if asks_password else ("Its structure is damaged; it was mended before it was read.",)
-            return Opened(document, copy, None, note)
+        except pdfium.PdfiumError as error:
+            raise Refusal(f"is a damaged PDF ({error}).", _AGAIN) from error
+        note = () if asks_password else ("Its structure is damaged; it was mended before it was read.",)
+        return Opened(document, copy, None, note)
     if asks_password:
         raise _locked(password)
     if _cut_off(data):

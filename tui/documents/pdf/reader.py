@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypdfium2 import PdfiumError
 
@@ -13,13 +13,15 @@ from tui.documents.clean import pages
 from tui.documents.limits import CallTimedOut, call_limit
 from tui.documents.model import Document, Span
 from tui.documents.pdf import engine
-from tui.documents.pdf.extras import Extras, extras_of
 from tui.documents.pdf.mend import mend_pages
 from tui.documents.pdf.opening import open_pdf
 from tui.documents.pdf.opinion import Opinions, second_opinions
 from tui.documents.pdf.outline import headings
-from tui.documents.pdf.second import SecondReader
+from tui.documents.pdf.second import SecondReader, reason
 from tui.documents.refusal import Refusal
+
+if TYPE_CHECKING:
+    from tui.documents.pdf.extras import Extras
 
 # From this share of unreadable characters on, a page's text layer is called unusable.
 UNUSABLE = 0.10
@@ -72,13 +74,18 @@ def _outline(document: Any) -> tuple[list[engine.Bookmark], str]:
     try:
         return engine.bookmarks(document), ""
     except (PdfiumError, UnicodeDecodeError) as error:
-        return [], f"Its outline could not be read ({SecondReader.reason(error)})."
+        return [], f"Its outline could not be read ({reason(error)})."
 
 
 def _extras(raw: Sequence[engine.RawPage], second: SecondReader) -> tuple[dict[int, Extras], list[str]]:
     """Form values and notes of the pages that carry any, by page number, and what could not be read of them."""
     found: dict[int, Extras] = {}
     failed: list[int] = []
+    if not any(page.annotated for page in raw):
+        return found, []
+    # Imported here, for it needs pypdf.
+    from tui.documents.pdf.extras import extras_of
+
     end = time.monotonic() + _EXTRA_SECONDS
     for page in raw:
         if not page.annotated:

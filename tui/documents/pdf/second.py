@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pypdf import PageObject, PasswordType, PdfReader, PdfWriter
-from pypdf.errors import PyPdfError
+from tui.documents.clean import title_safe
 
-from tui.documents.clean import name_safe
+# Imported when it is needed: most PDFs are read by pdfium alone, and pypdf costs 0.1 s to import.
+if TYPE_CHECKING:
+    from pypdf import PageObject, PdfReader
 
 T = TypeVar("T")
 
@@ -25,19 +26,6 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 class SecondReader:
     """One PDF opened with pypdf, when it is needed for the first time."""
 
-    failures: tuple[type[Exception], ...] = (
-        PyPdfError,
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    )
-
     def __init__(self, data: bytes, password: str | None) -> None:
         self._data = data
         self._password = password
@@ -47,11 +35,6 @@ class SecondReader:
         self.locked = False
         """Whether the password is missing or wrong."""
 
-    @staticmethod
-    def reason(error: Exception) -> str:
-        """A failure in a few words."""
-        return name_safe(str(error))[:120] or type(error).__name__
-
     def attempt(self, call: Callable[[PdfReader], T]) -> tuple[T | None, str]:
         """The result of `call` on the open file and an empty reason, or None and why it failed."""
         reader = self._open()
@@ -59,8 +42,8 @@ class SecondReader:
             return None, self.broken
         try:
             return call(reader), ""
-        except self.failures as error:
-            return None, self.reason(error)
+        except _failures() as error:
+            return None, reason(error)
 
     def page_count(self) -> int | None:
         """Number of pages; None when the file cannot be opened."""
@@ -75,17 +58,14 @@ class SecondReader:
         """`call` on page `number` (1-based), as `attempt`."""
         return self.attempt(lambda reader: call(reader.pages[number - 1]))
 
-    def rewritten(self) -> bytes:
-        """The document written anew, decrypted and with a sound structure. Raises one of `failures`."""
-        reader = self._open()
-        if reader is None:
-            raise PyPdfError(self.broken)
-        target = io.BytesIO()
-        PdfWriter(clone_from=reader).write(target)
-        return target.getvalue()
+    def rewritten(self) -> tuple[bytes | None, str]:
+        """The document written anew, decrypted and with a sound structure, or None and why not."""
+        return self.attempt(_written_anew)
 
     def _open(self) -> PdfReader | None:
         if self._reader is None and not self.broken:
+            from pypdf import PasswordType, PdfReader
+
             try:
                 reader = PdfReader(io.BytesIO(self._data))
                 if reader.is_encrypted and reader.decrypt(self._password or "") == PasswordType.NOT_DECRYPTED:
@@ -93,6 +73,26 @@ class SecondReader:
                     self.broken = "its password is missing or wrong"
                 else:
                     self._reader = reader
-            except self.failures as error:
-                self.broken = self.reason(error)
+            except _failures() as error:
+                self.broken = reason(error)
         return self._reader
+
+
+def reason(error: Exception) -> str:
+    """A failure in a few words."""
+    return title_safe(str(error))[:120] or type(error).__name__
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    from pypdf.errors import PyPdfError
+
+    standard = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError)
+    return (PyPdfError, *standard, OSError, RecursionError, TypeError, ValueError)
+
+
+def _written_anew(reader: PdfReader) -> bytes:
+    from pypdf import PdfWriter
+
+    target = io.BytesIO()
+    PdfWriter(clone_from=reader).write(target)
+    return target.getvalue()

@@ -34,6 +34,7 @@ _MARKS: dict[str, str] = {
     "link": "link, not followed",
     "special": "no regular file, not read",
     "unreadable": "could not be read",
+    "installed": "installed or cached, not read",
 }
 _SENTENCES: tuple[tuple[str, str, str], ...] = (
     ("binary", "binary file was left out", "binary files were left out"),
@@ -46,6 +47,8 @@ _SENTENCES: tuple[tuple[str, str, str], ...] = (
      "files were left out, for their encoding could not be decided"),
     ("link", "link was not followed", "links were not followed"),
     ("special", "entry that is no regular file was not read", "entries that are no regular files were not read"),
+    ("installed", "folder of installed packages or caches was left out",
+     "folders of installed packages or caches were left out"),
     ("unreadable", "file or folder could not be read", "files or folders could not be read"),
 )  # fmt: skip
 

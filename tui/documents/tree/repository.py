@@ -24,28 +24,29 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 def repository_at(folder: Path) -> Repository | None:
-    """The repository whose top is `folder`, or None."""
-    mark = folder / ".git"
-    if mark.is_dir():
-        git = mark
-    elif mark.is_file():
-        # A linked working tree or a submodule: a file that names the git folder.
-        try:
-            line = mark.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError:
+    """The repository whose top is `folder`, or None; also when the folder may not be looked into."""
+    try:
+        git = _git_folder(folder)
+        if git is None or not (git / "HEAD").exists():
             return None
-        if not line.startswith("gitdir:"):
-            return None
-        git = folder / line.removeprefix("gitdir:").strip()
-    else:
-        return None
-    if not (git / "HEAD").exists():
+    except OSError:
         return None
     try:
         common = git / (git / "commondir").read_text(encoding="utf-8").strip()
     except OSError:
         common = git
     return Repository(folder, git, common)
+
+
+def _git_folder(folder: Path) -> Path | None:
+    mark = folder / ".git"
+    if mark.is_dir():
+        return mark
+    if not mark.is_file():
+        return None
+    # A linked working tree or a submodule: a file that names the git folder.
+    line = mark.read_text(encoding="utf-8", errors="surrogateescape")
+    return folder / line.removeprefix("gitdir:").strip() if line.startswith("gitdir:") else None
 
 
 def repository_around(folder: Path) -> Repository | None:

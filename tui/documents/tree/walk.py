@@ -13,8 +13,12 @@ import msgspec
 from tui.documents.tree.repository import repository_around, repository_at, tracked_files
 from tui.documents.tree.rules import Rules, global_rules, repository_rules
 
-EntryKind = Literal["file", "link", "special", "unreadable"]
+EntryKind = Literal["file", "link", "special", "unreadable", "installed"]
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+# Outside a repository no rule leaves these out, and nobody means them.
+_INSTALLED = frozenset(
+    {"node_modules", "__pycache__", ".venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -38,6 +42,7 @@ class _Place(msgspec.Struct, frozen=True):
     rules: Rules
     tracked: frozenset[bytes]
     tracked_folders: frozenset[bytes]
+    in_repository: bool
     only_tracked: bool = False
     """An ignored folder that holds tracked files: nothing in it can be taken back by a rule."""
 
@@ -60,7 +65,7 @@ def walk(root: Path) -> Iterator[Entry]:
 
 
 def _start(root: Path) -> _Place:
-    alone = _Place(root, "", "", global_rules(), frozenset(), frozenset())
+    alone = _Place(root, "", "", global_rules(), frozenset(), frozenset(), False)
     around = repository_around(root)
     if around is None:
         return alone
@@ -74,7 +79,7 @@ def _start(root: Path) -> _Place:
             return alone
         folder, prefix = folder / part, f"{prefix}{part}/"
     tracked = tracked_files(around) or frozenset()
-    return _Place(root, "", base, rules, tracked, _folders(tracked))
+    return _Place(root, "", base, rules, tracked, _folders(tracked), True)
 
 
 def _with_own(rules: Rules, folder: Path, prefix: str) -> Rules:
@@ -111,7 +116,9 @@ def _entries(place: _Place) -> Iterator[Entry | _Place]:
         packed = os.fsencode(relative)
         folder = child.is_dir(follow_symlinks=False)
         ignored = place.only_tracked or rules.ignored(relative, folder=folder)
-        if folder:
+        if folder and child.name in _INSTALLED and not place.in_repository:
+            yield Entry(f"{place.inside}{child.name}/", "installed")
+        elif folder:
             if not ignored or packed in place.tracked_folders:
                 yield _below(place, child, rules, only_tracked=ignored)
         elif not ignored or packed in place.tracked:
@@ -124,9 +131,9 @@ def _below(place: _Place, child: os.DirEntry[str], rules: Rules, *, only_tracked
     nested = repository_at(folder)
     if nested is not None:
         tracked = tracked_files(nested) or frozenset()
-        return _Place(folder, inside, "", repository_rules(nested, ""), tracked, _folders(tracked))
+        return _Place(folder, inside, "", repository_rules(nested, ""), tracked, _folders(tracked), True)
     base = f"{place.base}{child.name}/"
-    return _Place(folder, inside, base, rules, place.tracked, place.tracked_folders, only_tracked)
+    return _Place(folder, inside, base, rules, place.tracked, place.tracked_folders, place.in_repository, only_tracked)
 
 
 def _entry(path: str, child: os.DirEntry[str]) -> Entry:
