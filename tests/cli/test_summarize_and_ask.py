@@ -59,27 +59,27 @@ def until_it_reads(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 def test_summarize_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> None:
     """What a model with random weights writes is never good, so each summary is `partial`; the frame is the same."""
-    long, short = write(tmp_path, "long.txt", 2), write(tmp_path, "short.txt", 1)
-    options = (str(long), str(short), "--model", model, "--ctx-size", "1024", "--max-tokens", "30")
-    done = longscroll(own_home, "summarize", *options, "--json")
-    results = lines(done)
-    assert [list(result) for result in results] == [SUMMARY_KEYS] * 2
-    assert results[0]["strategy"] == "map-reduce"
-    assert results[0]["chunks"] > 1
-    for path, result in zip((long, short), results, strict=True):
-        assert result["path"] == str(path)
-        assert result["error"] is None
-        assert result["status"] in ("done", "partial")
-        assert result["characters"] == result["coverage"]["characters_total"] == len(path.read_text(encoding="utf-8"))
-        for warning in result["warnings"]:
-            assert f"longscroll: warning: {path}: {warning}" in done.stderr.splitlines()
-    assert done.returncode == int(any(result["status"] != "done" for result in results))
+    long, short, missing = write(tmp_path, "long.txt", 2), write(tmp_path, "short.txt", 1), tmp_path / "missing.txt"
+    options = ("--model", model, "--ctx-size", "1024", "--max-tokens", "30")
+    done = longscroll(own_home, "summarize", str(long), *options, "--json")
+    (result,) = lines(done)
+    assert list(result) == SUMMARY_KEYS
+    assert result["path"] == str(long)
+    assert result["strategy"] == "map-reduce"
+    assert result["chunks"] > 1
+    assert result["error"] is None
+    assert result["status"] in ("done", "partial")
+    assert result["characters"] == result["coverage"]["characters_total"] == len(long.read_text(encoding="utf-8"))
+    for warning in result["warnings"]:
+        assert f"longscroll: warning: {long}: {warning}" in done.stderr.splitlines()
+    assert done.returncode == int(result["status"] != "done")
 
-    text = longscroll(own_home, "summarize", *options)
-    assert text.returncode == done.returncode
-    headings = [line for line in text.stdout.splitlines() if line in (f"# {long}", f"# {short}")]
-    assert headings == [f"# {long}", f"# {short}"]
-    assert f"{long}: in {results[0]['chunks']} parts" in text.stderr
+    text = longscroll(own_home, "summarize", str(missing), str(short), *options)
+    assert text.returncode == 1
+    assert text.stdout.startswith(f"# {short}\n\n")
+    assert len(text.stdout.splitlines()) > 2
+    assert f"{short}: in one pass" in text.stderr
+    assert "missing.txt" in text.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
