@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from tui.documents.graphemes import whole_before
 from tui.documents.model import Document, Heading
 
-# A cut is worth the share of the budget that the chunk fills plus this: so a paragraph's end wins over a word's
-# unless the chunk would be less than 0.4 full.
-_FILE, _HEADING, _PAGE, _PARAGRAPH = 0.8, 0.7, 0.6, 0.6
-_SENTENCE, _BLOCK, _LINE, _CLAUSE, _WORD = 0.5, 0.4, 0.35, 0.15, 0.0
+# A cut is worth the share of the budget that the chunk fills plus this: so a sentence's end wins over a word's unless
+# the chunk would be less than 0.35 full, and a paragraph's over a sentence's that fills it 0.1 more.
+_FILE, _HEADING, _PAGE, _PARAGRAPH = 0.95, 0.85, 0.75, 0.75
+_SENTENCE, _BLOCK, _CODE_LINE, _LINE, _CLAUSE, _WORD = 0.65, 0.55, 0.45, 0.25, 0.15, 0.0
+# A line of a PDF ends where the paper ended, mostly inside a sentence.
+_PDF_LINE = 0.1
 _CHARACTER = -0.5
 
 # One mark and few brackets: the last mark of a row is what ends the sentence, and long rows stay cheap.
 _END = r"[.!?…][)\]}\"'’”»]{0,3}+"
 _ABBREVIATIONS = (
-    "[A-Z]", r"\d", r"\d\d", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "pp", "No", "al", "Eq", "Fig", "Sec", "Vol",
-    "Prof", r"e\.g", r"i\.e",
+    "[A-Z]", r"\d", r"\d\d", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "pp", "No", "al", "ca", "Eq", "Eqs", "Fig",
+    "Figs", "Sec", "Sect", "Ch", "Chap", "Vol", "Prof", "Jr", "Sr", r"e\.g", r"i\.e",
 )  # fmt: skip
 _NOT_ABBREVIATED = "".join(rf"(?<!\b{short}\.)" for short in _ABBREVIATIONS)
 _WIDE_END = r"[。！？｡‼⁇⁈⁉।॥؟۔።။៕།][」』）】〉》〕”’\"')\]]{0,3}"
@@ -47,14 +49,26 @@ _SETEXT = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*(?=[\r\n]|\Z)")
 _SPACE = re.compile(r"\s*")
 _TO_LINE_END = re.compile(rf"[^\n\r]*(?:{_NEWLINE})?")
 
-_CODE = ((_LAST_TOP_LEVEL, _PARAGRAPH), (_LAST_PARAGRAPH, _BLOCK), (_LAST_LINE, _LINE), (_LAST_WORD, _WORD))
-_PROSE = (
-    (_LAST_PARAGRAPH, _PARAGRAPH),
-    (_LAST_SENTENCE, _SENTENCE),
-    (_LAST_LINE, _LINE),
-    (_LAST_CLAUSE, _CLAUSE),
-    (_LAST_WORD, _WORD),
-)
+_CODE = ((_LAST_TOP_LEVEL, _PARAGRAPH), (_LAST_PARAGRAPH, _BLOCK), (_LAST_LINE, _CODE_LINE), (_LAST_WORD, _WORD))
+
+
+def _prose(line: float) -> tuple[tuple[re.Pattern[str], float], ...]:
+    return (
+        (_LAST_PARAGRAPH, _PARAGRAPH),
+        (_LAST_SENTENCE, _SENTENCE),
+        (_LAST_LINE, line),
+        (_LAST_CLAUSE, _CLAUSE),
+        (_LAST_WORD, _WORD),
+    )
+
+
+_FORMS = {
+    "code": _CODE,
+    "tree": _CODE,
+    "pdf": _prose(_PDF_LINE),
+    "text": _prose(_LINE),
+    "markdown": _prose(_LINE),
+}
 
 
 def ends_sentence(text: str) -> bool:
@@ -67,10 +81,10 @@ class Boundaries:
 
     def __init__(self, document: Document) -> None:
         self._text = document.text
-        self._forms = _CODE if document.kind in ("code", "tree") else _PROSE
+        self._forms = _FORMS[document.kind]
         self._headings = sorted({heading.start for heading in document.headings})
         files, pages, torn = _span_starts(document)
-        self._strong = ((self._headings, _HEADING), (files, _FILE), (pages, _PAGE), (torn, _LINE))
+        self._strong = ((self._headings, _HEADING), (files, _FILE), (pages, _PAGE), (torn, _PDF_LINE))
         self._bodies = _bodies(document.text, document.headings)
 
     def best(self, start: int, limit: int, end: int, fill: Callable[[int], float]) -> int:
