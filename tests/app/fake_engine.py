@@ -160,7 +160,7 @@ class FakeDesk:
     async def talk(self, session_id: str) -> FakeTalk:
         if session_id:
             found = next(row for row in self.engine.rows if row.id == session_id)
-            self.engine.talk = FakeTalk(self.engine, found, self.engine.history)
+            self.engine.talk = FakeTalk(self.engine, found, self.engine.history_rows)
         else:
             self.engine.talk = FakeTalk(self.engine, session(f"new{len(self.engine.rows)}"))
         return self.engine.talk
@@ -177,7 +177,7 @@ class FakeEngine:
     def __init__(self) -> None:
         self.script: list[Any] = [TextDelta("Hello "), TextDelta("there.")]
         self.rows: list[SessionRow] = []
-        self.history: list[MessageRow] = []
+        self.history_rows: list[MessageRow] = []
         self.warnings: list[str] = []
         self.failure: LongscrollError | None = None
         self.go = asyncio.Event()
@@ -203,6 +203,9 @@ class FakeEngine:
 
     async def sessions(self) -> Sequence[SessionRow]:
         return self.rows
+
+    async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
+        return next(((row, self.history_rows) for row in self.rows if row.id == session_id), None)
 
     async def read(self, path: str) -> Document:
         if path.endswith("missing.pdf"):

@@ -181,10 +181,32 @@ async def test_a_server_that_does_not_start_is_explained_and_started_again() -> 
         assert engine.opened == 1
 
 
+async def test_conversations_can_be_read_without_a_server() -> None:
+    engine = FakeEngine()
+    engine.rows = [session("a", "Earlier"), session("b", "Other")]
+    engine.history_rows = [row(1, "user", "old question"), row(2, "assistant", "old answer")]
+    engine.failure = LongscrollError("There is no model.", "Name one.")
+    app = LongscrollApp(engine, session="a")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ProblemScreen))
+        await pilot.press("escape")
+        assert "old answer" in page(app)
+        assert "There is no model." in page(app)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: app.screen.query("OptionList").first().option_count == 3)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.chat.bar.title == "Other")
+        engine.failure = None
+        await pilot.press("ctrl+r")
+        await ready(pilot)
+        assert app.chat.controller.session_id == "b"
+
+
 async def test_a_server_that_dies_later_is_started_again_with_the_conversation() -> None:
     engine = FakeEngine()
     engine.rows = [session("a", "Earlier")]
-    engine.history = [row(1, "user", "old question"), row(2, "assistant", "old answer")]
+    engine.history_rows = [row(1, "user", "old question"), row(2, "assistant", "old answer")]
     app = LongscrollApp(engine, session="a")
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot)
@@ -202,7 +224,7 @@ async def test_a_server_that_dies_later_is_started_again_with_the_conversation()
 async def test_a_session_is_reopened_with_its_history_and_slot() -> None:
     engine = FakeEngine()
     engine.rows = [session("a", "Earlier"), session("b", "Other")]
-    engine.history = [
+    engine.history_rows = [
         row(1, "user", "old question"),
         row(2, "assistant", "old answer", reasoning="old thought", completion_tokens=7, predicted_ms=350.0),
     ]

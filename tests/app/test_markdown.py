@@ -183,3 +183,9 @@ def test_a_closing_fence_that_comes_in_pieces_repeats_no_line() -> None:
         page.append(entry, piece)
         page.flush()
     assert [row.strip() for row in rows_of(page)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("stuck", ["[", "![", "> ", "|"])
+def test_a_model_that_is_stuck_loses_nothing(stuck: str) -> None:
+    shown = "".join(whole(stuck * 2000, 80))
+    assert shown.count(stuck[0]) == 2000

@@ -130,7 +130,7 @@ def test_overflow(snap_compare: Compare) -> None:
 def test_reopened(snap_compare: Compare) -> None:
     engine = FakeEngine()
     engine.rows = [session("a", "About the report")]
-    engine.history = [
+    engine.history_rows = [
         row(1, "user", "What does the report say?"),
         row(2, "assistant", ANSWER, completion_tokens=212, predicted_ms=8480.0, ttft_ms=800.0),
     ]

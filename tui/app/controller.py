@@ -103,6 +103,7 @@ class Controller:
                 except LongscrollError as error:
                     self._desk = self._talk = None
                     if not self._closing.is_set():
+                        await self._show_stored(self._session)
                         self._view.engine_failed(error)
                         await _first(self._closing.wait(), self._again.wait())
         finally:
@@ -179,8 +180,14 @@ class Controller:
         self._view.session_ready()
 
     async def open_session(self, session_id: str) -> None:
-        """Put the open conversation away and open another; an empty id begins a new one."""
-        if self._desk is None or self.busy:
+        """Put the open conversation away and open another; an empty id begins a new one.
+
+        Without an engine the stored conversation is shown, and opened when the engine is started.
+        """
+        if self.busy:
+            return
+        if self._desk is None:
+            await self._show_stored(session_id)
             return
         try:
             if self._talk is not None:
@@ -189,6 +196,16 @@ class Controller:
             await self._open(session_id)
         except LongscrollError as error:
             self._view.problem(error)
+
+    async def _show_stored(self, session_id: str) -> None:
+        try:
+            found = await self.engine.history(session_id) if session_id else None
+        except LongscrollError as error:
+            self._view.problem(error)
+            return
+        if found is not None:
+            self._session = session_id
+            self._view.session_opened(*found, ())
 
     async def send(self, text: str) -> None:
         """Send a message and tell the view what happens."""

@@ -67,6 +67,10 @@ class Engine(Protocol):
         """Newest first; needs no running server."""
         ...
 
+    async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
+        """A session and its messages as they are stored, without a server; None when there is none of that id."""
+        ...
+
     async def read(self, path: str) -> Document:
         """Raises InputProblem."""
         ...
@@ -126,6 +130,12 @@ class LocalEngine:
 
     async def sessions(self) -> Sequence[SessionRow]:
         return await asyncio.to_thread(self._store.sessions.list)
+
+    async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
+        session = await asyncio.to_thread(self._store.sessions.get, session_id)
+        if session is None:
+            return None
+        return session, await asyncio.to_thread(self._store.sessions.messages, session_id)
 
     async def read(self, path: str) -> Document:
         from tui.documents.loader import read_document

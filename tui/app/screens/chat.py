@@ -407,8 +407,11 @@ class ChatScreen(Screen[None]):
     def _switch(self, chosen: str | None) -> None:
         if chosen is None or (chosen and chosen == self.controller.session_id):
             return
-        if self.controller.busy or not self.controller.ready:
+        if self.controller.busy:
             self.notify("Something is under way; Esc stops it.", severity="warning")
+            return
+        if not chosen and not self.controller.ready:
+            self.notify("A new conversation needs the model; Ctrl+R starts it.", severity="warning")
             return
         self._start(self.controller.open_session(chosen), "turn")
 

@@ -29,6 +29,8 @@ _CJK = re.compile("[\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 
 DEEPEST = 100
 """Levels of nesting that are parsed."""
+MOST_BRACKETS = 300
+"""Opening brackets in one paragraph up to which links are looked for."""
 
 
 class Span(NamedTuple):
@@ -48,14 +50,16 @@ class Inline(NamedTuple):
 
 
 @cache
-def parser() -> MarkdownIt:
-    """The one Markdown parser: CommonMark with tables and strikethrough, no HTML; formulas are left as they are."""
+def parser(*, links: bool = True) -> MarkdownIt:
+    """The Markdown parser: CommonMark with tables and strikethrough, no HTML; formulas are left as they are."""
     from markdown_it import MarkdownIt
 
     md = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
     md.disable(["html_block", "html_inline"])
     md.inline.ruler.before("escape", "formula", _formula)
     md.inline.ruler.at("emphasis", _emphasis)
+    if not links:
+        md.disable(["link", "image"])
     # Inline text is parsed only when its block is drawn.
     md.core.ruler.disable(["inline", "text_join"])
     return md
@@ -132,7 +136,9 @@ def _emphasis(state: StateInline, silent: bool) -> bool:
 def parse_inline(content: str, env: dict[str, Any]) -> Inline:
     """Markdown `content` as text and spans. A line end in the source is a line end on the screen."""
     tokens: list[Token] = []
-    parser().inline.parse(content, parser(), env, tokens)
+    # The search for a link's end takes quadratic time where a model gets stuck writing brackets.
+    md = parser(links=content.count("[") <= MOST_BRACKETS)
+    md.inline.parse(content, md, env, tokens)
     writer = _Writer()
     writer.tokens(tokens)
     return writer.done()

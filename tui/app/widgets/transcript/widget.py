@@ -13,7 +13,6 @@ from rich.style import Style
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.geometry import Offset, Region, Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollTo
 from textual.selection import Selection
@@ -58,13 +57,6 @@ class TranscriptView(ScrollView, can_focus=True):
         "Scroll with the arrows and pages, `[` and `]` go from message to message, "
         "drag with the mouse to select, Ctrl+C copies."
     )
-
-    class FollowChanged(Message):
-        """The reader left the end, or came back to it."""
-
-        def __init__(self, following: bool) -> None:
-            super().__init__()
-            self.following = following
 
     def __init__(
         self,
@@ -133,7 +125,8 @@ class TranscriptView(ScrollView, can_focus=True):
             return
         loop = asyncio.get_running_loop()
         delay = max(0.0, self._painted_at + self._pause - loop.time())
-        self._handle = loop.call_later(delay, self._paint)
+        # Through the widget's own queue: there a defect in drawing ends the program instead of being logged away.
+        self._handle = loop.call_later(delay, self.call_next, self._paint)
 
     def _paint(self) -> None:
         self._handle = None
@@ -255,7 +248,6 @@ class TranscriptView(ScrollView, can_focus=True):
         if following != self._following:
             self._following = following
             self.refresh()
-            self.post_message(self.FollowChanged(following))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Textual moves the page by parts of a row while a selection is dragged over its edge."""
