@@ -1,7 +1,7 @@
 """pypdf's side of a PDF: a second opinion on a page's text, form values and notes, decryption.
 
-pypdf raises whatever a damaged file makes it raise (its own errors, KeyError, TypeError, RecursionError, …), so every
-call goes through one place that turns the failure into a reason.
+pypdf raises whatever a damaged file makes it raise (its own errors, KeyError, TypeError, UnboundLocalError, …), so
+every call goes through one place that turns the failure into a reason.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from tui.documents.clean import title_safe
+from tui.documents.limits import CallTimedOut
 
 # Imported when it is needed: most PDFs are read by pdfium alone, and pypdf costs 0.1 s to import.
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class SecondReader:
             return None, self.broken
         try:
             return call(reader), ""
-        except _failures() as error:
+        except (MemoryError, CallTimedOut):
+            raise
+        except Exception as error:  # noqa: BLE001 - a damaged file makes pypdf raise anything at all
             return None, reason(error)
 
     def page_count(self) -> int | None:
@@ -73,7 +76,9 @@ class SecondReader:
                     self.broken = "its password is missing or wrong"
                 else:
                     self._reader = reader
-            except _failures() as error:
+            except (MemoryError, CallTimedOut):
+                raise
+            except Exception as error:  # noqa: BLE001 - as above
                 self.broken = reason(error)
         return self._reader
 
@@ -81,13 +86,6 @@ class SecondReader:
 def reason(error: Exception) -> str:
     """A failure in a few words."""
     return title_safe(str(error))[:120] or type(error).__name__
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from pypdf.errors import PyPdfError
-
-    standard = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError)
-    return (PyPdfError, *standard, OSError, RecursionError, TypeError, ValueError)
 
 
 def _written_anew(reader: PdfReader) -> bytes:
