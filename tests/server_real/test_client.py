@@ -8,6 +8,7 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.server_real.conftest import Ask
@@ -305,3 +306,24 @@ async def test_closing_twice(server: ServerProcess) -> None:
     client = LlamaClient(server.client.base_url)
     await client.aclose()
     await client.aclose()
+
+
+async def test_streams_leave_no_connection_behind(server: ServerProcess) -> None:
+    """However they end: an overnight run makes thousands of them."""
+    client = server.client
+    ids = await client.tokenize("The pump at the harbour was checked before noon.")
+    for number in range(12):
+        async with contextlib.aclosing(client.chat(STORY, max_tokens=200 if number % 2 else 2)) as stream:
+            async for event in stream:
+                if isinstance(event, TextDelta) and number % 2:
+                    break
+        await client.prefill(ids, id_slot=0)
+        async with contextlib.aclosing(client.complete(ids, max_tokens=2)) as stream:
+            async for _ in stream:
+                pass
+    open_ones = [
+        connection
+        for connection in psutil.Process().net_connections("tcp")
+        if connection.raddr and str(connection.raddr.port) == client.base_url.rsplit(":", 1)[-1]
+    ]
+    assert len(open_ones) <= 1, open_ones

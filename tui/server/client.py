@@ -234,6 +234,7 @@ class LlamaClient:
         async with self._events(path, body) as events:
             async for data in events:
                 if data == "[DONE]":
+                    events.complete()
                     yield self._chat_finished(reason, usage, timings, max_tokens)
                     return
                 chunk = _decode(wire.chat_chunk, data, path)
@@ -302,6 +303,7 @@ class LlamaClient:
                 if chunk.content:
                     yield TextDelta(chunk.content)
                 if chunk.stop:
+                    events.complete()
                     timings = chunk.timings or Timings()
                     prompt = chunk.tokens_evaluated or timings.cache_n + timings.prompt_n
                     cut = chunk.stop_type == "limit"
@@ -329,6 +331,7 @@ class LlamaClient:
                     for entry in chunk.completion_probabilities
                 ]
                 if chunk.stop:
+                    events.complete()
                     return found[:n]
         raise broken()
 
@@ -350,6 +353,7 @@ class LlamaClient:
                 if chunk.prompt_progress is not None and on_progress is not None:
                     on_progress(_progress(chunk.prompt_progress))
                 if chunk.stop:
+                    events.complete()
                     return chunk.timings or Timings()
         raise broken()
 

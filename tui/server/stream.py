@@ -21,6 +21,14 @@ from tui.text import one_line
 SILENCE_S = 15.0
 """Seconds without a byte (not even a ping) after which the server is asked for its health."""
 
+_HEADERS = {
+    "Content-Type": "application/json",
+    # The server may close a connection after a stream, and a request sent into that moment would be lost.
+    "Connection": "close",
+}
+_LAST_BYTES_S = 2.0
+"""The server sends the end of the response right after the last event."""
+
 T = TypeVar("T")
 
 
@@ -53,14 +61,13 @@ class EventStream:
         self._alive = alive
         self._closed = closed
         self._got_any = False
+        self._complete = False
         self._queue: asyncio.Queue[str | Exception | _End] = asyncio.Queue()
         self._task = asyncio.create_task(self._pump(), name=f"stream {path}")
 
     async def _pump(self) -> None:
         try:
-            async with self._http.stream(
-                "POST", self._path, content=self._body, headers={"Content-Type": "application/json"}
-            ) as response:
+            async with self._http.stream("POST", self._path, content=self._body, headers=_HEADERS) as response:
                 if response.status_code != 200:
                     self._check(response.status_code, await response.aread())
                 # httpx_sse cuts lines at CR and LF only; httpx's own splitter would cut at a U+2028 inside the JSON.
@@ -110,9 +117,16 @@ class EventStream:
     ) -> None:
         await self.close()
 
+    def complete(self) -> None:
+        """The reader has seen the proper end: the response may finish by itself when it is closed."""
+        self._complete = True
+
     async def close(self) -> None:
         """End the answer; the server notices within a batch and frees the slot. Safe to call twice."""
         self._closed(self)
+        if self._complete:
+            # A cancellation while the response gives its connection back would leave the socket open for good.
+            await asyncio.wait({self._task}, timeout=_LAST_BYTES_S)
         self._task.cancel()
         await asyncio.wait({self._task})
 
