@@ -51,8 +51,8 @@ def loaded_by(statement: str) -> set[str]:
     ("statement", "never"),
     [
         ("import tui.cli.main", {"textual", "httpx", "tiktoken", "pypdf", "pypdfium2", "sqlite3", "jinja2"}),
-        ("import tui.context.runtime", {"textual", "click", "pypdf", "pypdfium2"}),
-        ("import tui.reading.summarize", {"textual", "click", "pypdf", "pypdfium2"}),
+        ("import tui.context.runtime", {"textual", "pypdf", "pypdfium2"}),
+        ("import tui.reading.summarize", {"textual", "pypdf", "pypdfium2"}),
         ("import tui.app.app", {"httpx", "tiktoken", "pypdf", "pypdfium2", "click", "jinja2"}),
     ],
 )

@@ -194,7 +194,9 @@ async def _launched(
         model=model,
         counter=counter,
         assembler=PromptAssembler(process.client, counter, vocabulary, process.props),
-        slots=SlotKeeper(process.client, files, Identity.of(model, process.props, request, build=flags.build), store.facts),
+        slots=SlotKeeper(
+            process.client, files, Identity.of(model, process.props, request, build=flags.build), store.facts
+        ),
         store=store,
         paths=paths,
         settings=settings,
