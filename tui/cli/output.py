@@ -48,7 +48,7 @@ def _to_reader() -> Iterator[None]:
 class Progress:
     """Progress of one piece of work on stderr: a bar where stderr is a terminal, plain lines otherwise.
 
-    A plain line is printed when the label changes, and at most every ten seconds while it stays.
+    A plain line is printed when the label changes, and at most every ten seconds while only the figures do.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -56,6 +56,7 @@ class Progress:
         self._rich: RichProgress | None = None
         self._task: TaskID | None = None
         self._label = ""
+        self._line = ""
         self._printed = 0.0
         if stream.isatty() and os.environ.get("TERM") != "dumb":
             self._rich = _bar(stream)
@@ -72,9 +73,10 @@ class Progress:
         now = time.monotonic()
         if label == self._label and now - self._printed < _SECONDS_BETWEEN_LINES:
             return
-        share = f" {done / total:.0%}" if done is not None and total else ""
-        print(f"{label}{share}", file=self._stream, flush=True)
-        self._label, self._printed = label, now
+        line = f"{label} {done / total:.0%}" if done is not None and total else label
+        if line != self._line:
+            print(line, file=self._stream, flush=True)
+        self._label, self._line, self._printed = label, line, now
 
     def close(self) -> None:
         """Take the bar away; the next `update` shows a new one."""

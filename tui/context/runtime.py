@@ -36,6 +36,9 @@ DEFAULT_CONTEXT = 8192
 """Context size when none is asked for; the model's own where that is smaller."""
 
 
+_LOGS_KEPT = 20
+
+
 class RuntimeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for; empty and 0 leave it to the settings, then to longscroll."""
 
@@ -174,13 +177,14 @@ async def _launched(
     binary = await asyncio.to_thread(find_server, options.server, settings.llama_server)
     flags = await read_flags(binary, ensure(paths.cache))
     files = SlotFiles(ensure(paths.slots))
+    await asyncio.to_thread(_tidy_logs, ensure(paths.logs))
     asked = wanted_context(options.ctx_size, settings.ctx_size, model)
     request = LaunchRequest(
         model=path,
         ctx_size=asked,
         parallel=options.parallel or settings.parallel or 1,
         slot_dir=paths.slots,
-        log_file=ensure(paths.logs) / f"server-{os.getpid()}.log",
+        log_file=paths.logs / f"server-{os.getpid()}.log",
         swa_full=wants_swa_full(model.memory, flags),
         extra=tuple(settings.server_args),
     )
@@ -205,6 +209,19 @@ async def _launched(
     for sentence in process.warnings:
         runtime.warn(sentence)
     return runtime
+
+
+def _tidy_logs(folder: Path) -> None:
+    """Remove the oldest server logs; each start writes a new one."""
+
+    def written(path: Path) -> float:
+        try:
+            return path.stat().st_mtime
+        except FileNotFoundError:  # another longscroll tidies up as well
+            return 0.0
+
+    for path in sorted(folder.glob("server-*.log"), key=written, reverse=True)[_LOGS_KEPT:]:
+        path.unlink(missing_ok=True)
 
 
 async def _attached(
