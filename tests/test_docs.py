@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import msgspec
@@ -51,3 +52,16 @@ def test_the_sample_of_the_session_format_has_the_keys_of_its_schema() -> None:
     message = schema["properties"]["messages"]["items"]
     for entry in sample["messages"]:
         assert set(message["required"]) <= set(entry) <= set(message["properties"])
+
+
+def test_the_wheel_holds_the_prompts_and_the_session_format() -> None:
+    try:
+        files = {str(file) for file in distribution("longscroll").files or ()}
+    except PackageNotFoundError:
+        pytest.skip("longscroll runs from a checkout and is not installed")
+    if not any(file.startswith("tui/") for file in files):
+        pytest.skip("an editable installation: the checkout's own files are used")
+    for kind in ("prompts", "sessions"):
+        shipped = {f"tui/_data/{kind}/{path.name}" for path in (ROOT / kind).iterdir()}
+        assert shipped <= files
+    assert {"tui/py.typed", "tui/assets/sample.md"} <= files
