@@ -20,6 +20,7 @@ from tui.server.types import (
     FinishReason,
     Message,
     PromptProgress,
+    Props,
     ReasoningDelta,
     Sampling,
     StreamEvent,
@@ -76,11 +77,11 @@ Model = Callable[[Call], Say]
 
 
 def sensible(call: Call) -> Say:
-    """First words of the text as notes, or as a summary."""
-    head = " ".join(call.body.replace("- ", "").split()[:12])
+    """Words of the text as notes, or as a summary."""
+    said = call.body.replace("- ", "").split()
     if call.kind in ("map", "reduce"):
-        return Say(f"1. {head}\n2. Note {call.number} says {head[::-1]}.")
-    return Say(f"It is about {head}.")
+        return Say(f"1. {' '.join(said[:12])}\n2. {' '.join(said[12:24])}")
+    return Say(f"{' '.join(said[:20])}.")
 
 
 @dataclass
@@ -182,6 +183,7 @@ class ScriptedRuntime:
         self.paths = paths
         self.store = Store(paths)
         self.model = None
+        self.props = Props(n_ctx=n_ctx, total_slots=parallel)
         self.fingerprint = "scripted"
         self.warnings: list[str] = []
 

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from tests.reading.conftest import MakeRuntime, paged
-from tests.reading.scripted import Call, Say, ScriptedRuntime, sensible
+from tests.reading.scripted import Call, Say, ScriptedRuntime, sensible, words
 from tui.documents.model import Document
 from tui.errors import DoesNotFit, InputProblem, UsageProblem
 from tui.reading.answers import circles
@@ -19,9 +19,11 @@ from tui.reading.events import (
     PlanMade,
     ReadingEvent,
     SummaryDelta,
+    SummaryReplaced,
     SummaryRestarted,
 )
-from tui.reading.results import SummaryOptions
+from tui.reading.plan import pack
+from tui.reading.results import AskResult, SummaryOptions, SummaryResult
 from tui.reading.summarize import summarize
 from tui.server.errors import ServerAnswer, ServerGone, StreamBroken
 
@@ -48,6 +50,8 @@ def streamed(events: list[ReadingEvent]) -> str:
             text += event.text
         elif isinstance(event, SummaryRestarted):
             text = ""
+        elif isinstance(event, SummaryReplaced):
+            text = event.text
     return text
 
 
@@ -95,8 +99,7 @@ async def test_nearly_all_of_a_long_document_at_a_tiny_context(scripted: MakeRun
 
 async def test_the_longest_possible_answers_still_come_to_an_end(scripted: MakeRuntime) -> None:
     def wordy(call: Call) -> Say:
-        words = " ".join(f"w{call.number}x{n}" for n in range(call.max_tokens - 1))
-        return Say(words + ".")
+        return Say("".join(words(call.body.replace("- ", ""))[: call.max_tokens]))
 
     finished, events = await run(scripted(wordy, n_ctx=512, parallel=2), paged(80))
     assert finished.result.status == "done"
@@ -198,7 +201,7 @@ async def test_sentences_stand_in_where_the_model_says_nothing(scripted: MakeRun
 
 async def test_an_answer_without_end_splits_its_part(scripted: MakeRuntime) -> None:
     def model(call: Call) -> Say:
-        if call.kind == "map" and len(call.body.split()) > 100:
+        if call.kind == "map" and len(call.body.split()) > 180:
             return Say(" ".join(f"word{n}" for n in range(2000)))
         return sensible(call)
 
@@ -206,7 +209,7 @@ async def test_an_answer_without_end_splits_its_part(scripted: MakeRuntime) -> N
     finished, _ = await run(runtime, paged(10))
     assert finished.result.status == "done"
     assert finished.result.coverage.fraction == 1.0
-    assert {entry.mark for entry in finished.ledger} == {"split"}
+    assert "split" in {entry.mark for entry in finished.ledger}
     assert len(finished.ledger) > finished.result.chunks
 
 
@@ -462,8 +465,6 @@ async def test_blank_pages_cost_nothing(scripted: MakeRuntime) -> None:
 
 
 def test_results_have_exactly_the_keys_of_the_contract() -> None:
-    from tui.reading.results import AskResult, SummaryResult
-
     assert SummaryResult.__struct_fields__ == (
         *("path", "status", "summary", "strategy", "pages", "characters", "tokens", "chunks", "levels", "coverage"),
         *("prompt_tokens", "completion_tokens", "reused_chunks", "seconds", "warnings", "error"),
@@ -475,10 +476,18 @@ def test_results_have_exactly_the_keys_of_the_contract() -> None:
 
 
 def test_groups_are_few_and_even() -> None:
-    from tui.reading.plan import pack
-
-    assert pack([5] * 10, 20) == [(0, 4), (4, 8), (8, 10)] or len(pack([5] * 10, 20)) == 3
-    for sizes, capacity in itertools.product(([3, 9, 1, 4, 8, 2], [50, 1, 1], [7], []), (8, 12, 100)):
-        groups = pack(sizes, capacity)
+    assert [last - first for first, last in pack([5] * 10, 20)] == [4, 4, 2]
+    assert [last - first for first, last in pack([5] * 9, 20)] == [3, 3, 3]
+    assert [last - first for first, last in pack([5] * 16, 1000, groups=4)] == [4, 4, 4, 4]
+    for sizes, capacity, wanted in itertools.product(
+        ([3, 9, 1, 4, 8, 2], [50, 1, 1], [7], []), (8, 12, 100), (1, 2, 3)
+    ):
+        groups = pack(sizes, capacity, groups=wanted)
         assert [n for first, last in groups for n in range(first, last)] == list(range(len(sizes)))
         assert all(sum(sizes[first:last]) <= capacity or last - first == 1 for first, last in groups)
+
+
+@pytest.mark.parametrize(("notes", "n_ctx"), itertools.product((5, 16, 40, 300), (512, 2048)))
+def test_a_level_always_leaves_fewer_groups(notes: int, n_ctx: int) -> None:
+    sizes = [n_ctx // 6] * notes
+    assert len(pack(sizes, n_ctx // 2, groups=min(3, notes // 2))) < notes

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tui.reading.extractive import units
 
 # One list mark, with a heading's mark before it; what follows, such as a date, belongs to the line.
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:[-*•·–]+\s+|\(?\d{1,2}[.):]\s+|\d{1,2}、\s*|[IVX]{1,5}\.\s+)?")
 _TAG = re.compile(r"\s*</?(?:text|notes|document)\b[^>]*>\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*(?:#{1,6}\s+)?\(?\d{1,2}[.):、]")
+_END = re.compile(r"[.!?…。！？:：]['\"”’)\]]*$")
+_HTML = re.compile(
+    r"</?(?:table|t[hrd]|div|span|p|ul|ol|li|h\d|strong|em|br|details|summary|pre|code|a)\b[^>\n]*>", re.IGNORECASE
+)
+_HTML_TAGS = 2
 _ECHO_GRAM = 5
 _ECHO_SHARE = 0.5
 _CIRCLE_GRAM = 6
@@ -17,10 +24,14 @@ _CIRCLE_SHARE = 0.5
 _TAIL = 60
 _TAIL_REPEATS = 4
 _INSTRUCTION_SHARE = 0.6
+_STEM = 5
+_SHARE = 0.35
+_SHARE_OF_SMALL_WORDS = 0.5
+_SHARE_WITH_STRANGE_NUMBER = 0.75
 
 
-def problem(answer: str, instruction: str) -> str:
-    """Why an answer cannot be used, in a few words; "" when it can. `instruction` is the prompt without the text."""
+def problem(answer: str, instruction: str, source: str = "") -> str:
+    """Why an answer to `instruction` on `source` cannot be used, in a few words; "" when it can."""
     words = units(answer.replace("\ufffd", ""))
     if not words or not any(word[0].isalpha() for word in words):
         return "the answer was empty"
@@ -28,6 +39,8 @@ def problem(answer: str, instruction: str) -> str:
         return "the answer only repeated the instruction"
     if circles(answer):
         return "the answer repeated itself"
+    if markup(answer, source):
+        return "the answer was HTML"
     return ""
 
 
@@ -59,35 +72,92 @@ def circles(answer: str) -> bool:
 
 
 def bare(line: str) -> str:
-    """A line without list marks, tags and surrounding space."""
+    """A line without list marks, the prompt's tags and surrounding space."""
     return _MARKER.sub("", _TAG.sub("", line), count=1).strip()
 
 
 def notes(answer: str, instruction: str = "") -> list[str]:
     """The notes in an answer, one for each line that says something of the text; doubles are left out.
 
-    "Here are the most important facts:" announces, and "This is a numbered list." speaks of the instruction.
+    "Here are the most important facts:" announces, and "This is a numbered list." speaks of the instruction. A line
+    that goes on where the list's last line stopped, as copies of wrapped text do, belongs to it.
     """
     asked = set(units(instruction))
     found: list[str] = []
-    for line in answer.replace("\ufffd", "").splitlines():
-        note = bare(line)
+    for note in _whole_lines(answer.replace("\ufffd", "")):
         if units(note) and not note.endswith((":", "：")) and note not in found and not _speaks_of(note, asked):
             found.append(note)
     return found
 
 
+def _whole_lines(answer: str) -> list[str]:
+    lines: list[str] = []
+    in_list = False
+    for line in answer.splitlines():
+        text = bare(line)
+        marked = bool(_NUMBER.match(line))
+        plain = bool(text) and text == line.strip() and (in_list or text[0].islower())
+        if lines and lines[-1] and plain and not marked and not _END.search(lines[-1]):
+            lines[-1] = f"{lines[-1]} {text}"
+        else:
+            lines.append(text)
+        in_list = (in_list or marked) and bool(text)
+    return lines
+
+
 def _speaks_of(note: str, asked: set[str]) -> bool:
-    telling = [word for word in units(note) if len(word) > 3 or word.isdigit()]
+    telling = _telling(note)
     return bool(telling) and sum(word in asked for word in telling) >= _INSTRUCTION_SHARE * len(telling)
+
+
+def _telling(text: str) -> list[str]:
+    """Words that carry the sense: longer ones, numbers, Chinese and Japanese characters."""
+    return [word for word in units(text) if len(word) > 3 or not word.isascii() or word.isdigit()]
+
+
+class Support:
+    """Which statements a text bears out, as far as words tell: only clear cases count against a statement."""
+
+    def __init__(self, source: str) -> None:
+        self._words = set(units(source))
+        self._stems = {word[:_STEM] for word in self._words}
+
+    def share_borne_out(self, statements: Sequence[str]) -> float:
+        """Which share of statements the text bears out; 1.0 where it cannot be told."""
+        return len(self.borne_out(statements)) / len(statements) if statements else 1.0
+
+    def borne_out(self, statements: Sequence[str]) -> list[str]:
+        """Those that stay: all of them when they are in another language than the text."""
+        if not self._same_language(" ".join(statements)):
+            return list(statements)
+        return [statement for statement in statements if self._bears_out(statement)]
+
+    def _same_language(self, answer: str) -> bool:
+        """Small words belong to the language, not to the subject: most of those in the answer are in the text too."""
+        small = {word for word in units(answer) if len(word) <= 3 and not word.isdigit()}
+        return bool(small) and len(small & self._words) >= _SHARE_OF_SMALL_WORDS * len(small)
+
+    def _bears_out(self, statement: str) -> bool:
+        """False when most of its words, or a larger number and many words, are nowhere in the text."""
+        telling = _telling(statement)
+        if not telling:
+            return True
+        share = sum(word[:_STEM] in self._stems for word in telling) / len(telling)
+        strange = any(word.isdigit() and len(word) > 2 and word not in self._words for word in telling)
+        return share >= (_SHARE_WITH_STRANGE_NUMBER if strange else _SHARE)
+
+
+def tidy(summary: str) -> str:
+    """A summary without the tags of the prompt and without empty lines at its ends; what it says is not touched."""
+    lines = ["" if _TAG.fullmatch(line) else line for line in summary.splitlines()]
+    return "\n".join(line.rstrip() for line in lines).strip()
+
+
+def markup(answer: str, source: str) -> bool:
+    """Whether an answer is made of HTML that its source does not hold; small models slip into it."""
+    return len(_HTML.findall(answer)) >= _HTML_TAGS and len(_HTML.findall(source)) < _HTML_TAGS
 
 
 def as_text(lines: list[str]) -> str:
     """Notes as they stand in the next prompt."""
     return "\n".join(f"- {line}" for line in lines)
-
-
-def tidy(summary: str) -> str:
-    """A summary without the tags of the prompt and without empty lines at its ends; what it says is not touched."""
-    lines = [_TAG.sub("", line) if _TAG.fullmatch(line) else line for line in summary.splitlines()]
-    return "\n".join(line.rstrip() for line in lines).strip()

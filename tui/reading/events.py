@@ -85,6 +85,12 @@ class SummaryRestarted(msgspec.Struct, frozen=True):
     reason: str
 
 
+class SummaryReplaced(msgspec.Struct, frozen=True):
+    """The summary as it stands, instead of the pieces so far: an earlier attempt was better, or it was put in order."""
+
+    text: str
+
+
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """The last event of a summary."""
 
@@ -102,6 +108,7 @@ ReadingEvent = (
     | LevelDone
     | SummaryDelta
     | SummaryRestarted
+    | SummaryReplaced
     | Finished
 )
 

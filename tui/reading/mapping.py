@@ -18,6 +18,7 @@ from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
 from tui.reading.ledger import Ledger, LedgerEntry, State
 from tui.reading.notetaking import Request, Taken, bounded, take_notes
+from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget
 from tui.reading.prompts import SummaryPrompts
 from tui.server.errors import ContextOverflow
@@ -26,7 +27,7 @@ from tui.server.types import Sampling, StreamEvent
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
-_DEEPEST = 2
+_DEEPEST = 1
 _LEAST_TO_SPLIT = 64
 _FIRST, _LAST = range(2), range(2, 3)
 
@@ -76,7 +77,7 @@ class Mapper:
     def key(self, chunk: Chunk) -> str:
         """The journal's key of a chunk."""
         messages = self._prompts.messages("map", chunk.text, self._budget.notes)
-        return self._journal.key("map", 0, messages, self._sampling, self._budget.note)
+        return self._journal.key("map", 0, messages, self._sampling, self._budget.reply)
 
     async def finished(self, chunks: list[Chunk]) -> dict[int, Entry]:
         """The chunks, by index, that an earlier run has finished."""
@@ -155,29 +156,30 @@ class Mapper:
             return [_Outcome(Piece(start=start, end=end, notes=(), mark="blank"))]
         messages = self._prompts.messages("map", part.text, self._budget.notes)
         prompt = await self._runtime.assembler.assemble(messages)
+        fits = len(prompt.ids) + LONGEST + self._budget.reply <= self._budget.context
         taken = Taken(reason=f"{len(prompt.ids):,} tokens with the instruction do not fit.")
-        if len(prompt.ids) + self._budget.note <= self._budget.context:
-            taken = await self._take(slot, whole, prompt, _FIRST)
+        if fits:
+            taken = await self._take(slot, part, prompt, _FIRST)
         if not taken.ended:
             smaller = await self._halves(part) if depth < _DEEPEST else []
             if smaller:
                 return [outcome for piece in smaller for outcome in await self._read(slot, whole, piece, depth + 1)]
-        if not taken.notes and len(prompt.ids) + self._budget.note <= self._budget.context:
-            last = await self._take(slot, whole, prompt, _LAST)
+        if not taken.notes and fits:
+            last = await self._take(slot, part, prompt, _LAST)
             taken = msgspec.structs.replace(last, ended=last.ended or taken.ended)
         return [await self._outcome(part, taken, start, end, depth)]
 
     async def _outcome(self, part: Chunk, taken: Taken, start: int, end: int, depth: int) -> _Outcome:
         counter = self._runtime.counter
         if taken.notes:
-            notes, left_out = await bounded(taken.notes, 2 * self._budget.note, counter)
+            notes, left_out = await bounded(taken.notes, self._budget.reply, counter)
             reason = "Notes that were too long were left out." if left_out else ""
             return _Outcome(Piece(start=start, end=end, notes=notes, mark="split" if depth else "", reason=reason))
-        stand_in = await extract(part.text, self._budget.note, counter.count_many, most=self._budget.notes)
+        stand_in = await extract(part.text, self._budget.reply, counter.count_many, most=self._budget.notes)
         piece = Piece(start=start, end=end, notes=tuple(stand_in), mark="extracted", reason=taken.reason)
         return _Outcome(piece, failed=not taken.ended)
 
-    async def _take(self, slot: int, whole: Chunk, prompt: Prompt, attempts: range) -> Taken:
+    async def _take(self, slot: int, part: Chunk, prompt: Prompt, attempts: range) -> Taken:
         so_far = (0, len(prompt.ids), 0)
 
         def report(event: StreamEvent) -> None:
@@ -186,13 +188,14 @@ class Mapper:
             if after is not None:
                 so_far = after
                 processed, total, generated = after
-                self._emit(ChunkProgress(index=whole.index, processed=processed, total=total, generated=generated))
+                self._emit(ChunkProgress(index=part.index, processed=processed, total=total, generated=generated))
 
         request = Request(
             prompt=prompt,
             instruction=self._instruction,
+            source=part.text,
             sampling=self._sampling,
-            max_tokens=self._budget.note,
+            max_tokens=self._budget.reply,
             id_slot=slot,
         )
         try:

@@ -17,6 +17,7 @@ from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal
 from tui.reading.mapping import Note
 from tui.reading.notetaking import Request, bounded, take_notes
+from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget, pack
 from tui.reading.prompts import SummaryPrompts
 
@@ -68,7 +69,7 @@ class Merger:
             self._level += 1
             merged = await self._one_level(notes)
             if len(merged) >= len(notes):
-                needed = self._budget.frames["reduce"] + sum(note.tokens for note in notes[:2]) + self._budget.note
+                needed = self._budget.frames["reduce"] + sum(note.tokens for note in notes[:2]) + self._budget.reply
                 raise DoesNotFit(
                     needed,
                     self._budget.context,
@@ -85,13 +86,16 @@ class Merger:
             return None
         text = joined(notes)
         prompt = await self._runtime.assembler.assemble(self._prompts.messages("final", text))
-        if len(prompt.ids) + self._budget.summary > self._budget.context:
+        if len(prompt.ids) + LONGEST + self._budget.summary > self._budget.context:
             return None
         return Ready(text=text, prompt=prompt, levels=self._level)
 
     async def _one_level(self, notes: Sequence[Note]) -> list[Note]:
-        room = self._budget.room("reduce", self._budget.note)
-        groups = [notes[first:last] for first, last in pack([note.tokens + 1 for note in notes], room)]
+        room = self._budget.room("reduce", self._budget.reply)
+        # No more is given up than has to be: as many notes are left as the summary's prompt is sure to hold.
+        hold = self._budget.room("final", self._budget.summary) // (self._budget.reply + 1)
+        sizes = [note.tokens + 1 for note in notes]
+        groups = [notes[first:last] for first, last in pack(sizes, room, groups=min(hold, len(notes) // 2))]
         self._merged = 0
         merged = await over_slots(
             groups, self._runtime.parallel, lambda slot, group: self._group(slot, group, len(groups))
@@ -114,7 +118,7 @@ class Merger:
         if len(group) == 1:
             return [group]
         prompt = await self._prompt(group)
-        if len(prompt.ids) + self._budget.note <= self._budget.context:
+        if len(prompt.ids) + LONGEST + self._budget.reply <= self._budget.context:
             return [group]
         middle = len(group) // 2
         return [*await self._that_fit(group[:middle]), *await self._that_fit(group[middle:])]
@@ -125,7 +129,7 @@ class Merger:
 
     async def _merge(self, slot: int, group: Sequence[Note]) -> tuple[Note, bool]:
         prompt = await self._prompt(group)
-        key = self._journal.key("reduce", self._level, prompt.messages, self._sampling, self._budget.note)
+        key = self._journal.key("reduce", self._level, prompt.messages, self._sampling, self._budget.reply)
         entry = await self._journal.get(key)
         known = entry is not None
         if entry is None:
@@ -140,16 +144,17 @@ class Merger:
         request = Request(
             prompt=prompt,
             instruction=self._instruction,
+            source=joined(group),
             sampling=self._sampling,
-            max_tokens=self._budget.note,
+            max_tokens=self._budget.reply,
             id_slot=slot,
         )
         taken = await take_notes(self._caller, request, _ATTEMPTS)
         if taken.notes:
-            notes, _ = await bounded(taken.notes, 2 * self._budget.note, counter)
+            notes, _ = await bounded(taken.notes, self._budget.reply, counter)
             return await self._journal.put(key, Entry(text=answers.as_text(list(notes))))
         text = "\n".join(answers.notes(joined(group)))
-        stand_in = await extract(text, self._budget.note, counter.count_many, most=self._budget.notes)
+        stand_in = await extract(text, self._budget.reply, counter.count_many, most=self._budget.notes)
         entry = Entry(text=answers.as_text(stand_in), reason=taken.reason)
         self.stand_ins += 1
         if taken.ended:

@@ -10,6 +10,7 @@ from tui.context.prompt import Prompt
 from tui.reading import answers
 from tui.reading.calls import Caller, OnEvent
 from tui.reading.extractive import extract
+from tui.reading.opening import opened
 from tui.reading.prompts import other_sampling
 from tui.server.errors import ServerAnswer
 from tui.server.types import Sampling
@@ -35,6 +36,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     prompt: Prompt
     instruction: str
     """The prompt's words without the text."""
+    source: str
+    """The text that notes are asked on."""
     sampling: Sampling
     max_tokens: int
     id_slot: int
@@ -46,31 +49,39 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
     Raises ServerGone and the like; an error answer of the server counts as an attempt.
     """
     taken = Taken()
-    max_tokens = request.max_tokens
+    support = answers.Support(request.source)
+    prompt, begun = await opened(caller.runtime, request.prompt, notes=True)
+    max_tokens = min(request.max_tokens, caller.runtime.n_ctx - len(prompt.ids))
     for attempt in attempts:
         sampling = other_sampling(request.sampling, attempt) if attempt else request.sampling
         try:
             reply = await caller.call(
-                request.prompt, max_tokens=max_tokens, sampling=sampling, id_slot=request.id_slot, on_event=on_event
+                prompt, max_tokens=max_tokens, sampling=sampling, id_slot=request.id_slot, on_event=on_event
             )
         except ServerAnswer as error:
             taken = Taken(ended=taken.ended, reason=str(error))
             continue
+        text = begun + reply.text
         if not reply.exact:
             reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
             return Taken(ended=taken.ended, reason=reason)
         if not reply.ended:
-            how = "went in circles" if answers.circles(reply.text) else f"had no end within {max_tokens:,} tokens"
+            how = "went in circles" if answers.circles(text) else f"had no end within {max_tokens:,} tokens"
             taken = Taken(ended=taken.ended, reason=f"The answer {how}.")
             if reply.reasoned:
                 # It thought aloud for so long that no room was left to answer.
-                max_tokens = caller.runtime.n_ctx - len(request.prompt.ids)
+                max_tokens = caller.runtime.n_ctx - len(prompt.ids)
             continue
-        found = answers.notes(reply.text, request.instruction)
-        trouble = answers.problem(reply.text, request.instruction)
-        if found and not trouble:
-            return Taken(notes=tuple(found), ended=True)
-        taken = Taken(ended=True, reason=f"Asked {attempt + 1} times, {trouble or 'the answer was empty'}.")
+        found = answers.notes(text, request.instruction)
+        trouble = answers.problem(reply.text, request.instruction, request.source)
+        borne_out = support.borne_out(found)
+        if not found:
+            trouble = trouble or "the answer was empty"
+        elif len(borne_out) * 2 < len(found):
+            trouble = trouble or "most of the answer was not in the text"
+        if not trouble:
+            return Taken(notes=tuple(borne_out), ended=True)
+        taken = Taken(ended=True, reason=f"Asked {attempt + 1} times, {trouble}.")
     return taken
 
 

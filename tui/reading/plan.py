@@ -13,15 +13,18 @@ import msgspec
 from tui.context.prompt import Prompt
 from tui.documents.model import Document
 from tui.errors import DoesNotFit
+from tui.reading.opening import LONGEST
 from tui.reading.prompts import Kind, SummaryPrompts, notes_for
 from tui.units import tokens as in_words
 
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
-_SHARE_OF_NOTES = 5
-"""A call's notes take at most one part in so many of the context, so that a merge always holds several."""
-_LEAST_NOTE, _MOST_NOTE = 24, 400
+_LEAST_NOTE, _MOST_NOTE = 24, 320
+_PLANNED_NOTES = 12
+"""A call's notes are planned to take one part in so many of the context."""
+_LONGEST_NOTES = 6
+"""They never take more than two parts in so many, so that a merge always has room for two and its answer."""
 _LEAST_CHUNK, _MOST_CHUNK = 256, 4096
 _CHUNKS_PER_CONTEXT = 3
 """Small models lose most of a long part, large ones write no more notes on it: so a part is far from the context."""
@@ -35,10 +38,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     context: int
     chunk: int
     """Text of one part, at most."""
-    note: int
-    """Answer of one map or merge call, at most; also the longest note that goes into a merge."""
     notes: int
     """Notes asked for in one call."""
+    reply: int
+    """Answer of one map or merge call, at most: twice what its notes are planned to take."""
     summary: int
     """Room for the summary made from notes."""
     single: int
@@ -55,8 +58,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     def levels(self, chunks: int) -> int:
         """Merges until one summary is left when every note is as long as it may be; the last one is the summary."""
         notes, levels = chunks, 1
-        fit_summary = max(2, self.room("final", self.summary) // (self.note + 2))
-        fit_merge = max(2, self.room("reduce", self.note) // (self.note + 2))
+        fit_summary = max(2, self.room("final", self.summary) // (self.reply + 2))
+        fit_merge = max(2, self.room("reduce", self.reply) // (self.reply + 2))
         while notes > fit_summary:
             notes = -(-notes // fit_merge)
             levels += 1
@@ -66,13 +69,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
     """The sizes for this context and these templates. Raises DoesNotFit when the context is too small for them."""
     context = runtime.n_ctx
-    margin = 8 + context // 128
+    margin = 8 + context // 128 + LONGEST
     frames: dict[Kind, int] = {}
     for kind in prompts.templates:
         frames[kind] = len((await runtime.assembler.assemble(prompts.messages(kind, "", 8))).ids)
     largest = max(frames["map"], frames["reduce"], frames["final"])
     free = context - largest - margin
-    least = _SHARE_OF_NOTES * _LEAST_NOTE + _LEAST_SUMMARY
+    least = _LONGEST_NOTES * _LEAST_NOTE + _LEAST_SUMMARY
     if free < least:
         raise DoesNotFit(
             largest + margin + least,
@@ -80,15 +83,16 @@ async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
             "Use a larger --ctx-size or shorter prompt templates.",
             subject="Reading a document in parts",
         )
-    note = min(free // _SHARE_OF_NOTES, _MOST_NOTE)
+    note = min(max(free // _PLANNED_NOTES, 64), free // _LONGEST_NOTES, _MOST_NOTE)
+    reply = 2 * note
     wanted = prompts.reply("final") or _SUMMARY
-    share = free - 2 * note if prompts.options.max_tokens else free // 3
+    share = free - 2 * reply if prompts.options.max_tokens else free // 3
     chunk = prompts.options.chunk_tokens or min(max(context // _CHUNKS_PER_CONTEXT, _LEAST_CHUNK), _MOST_CHUNK)
     return Budget(
         context=context,
-        chunk=max(16, min(chunk, context - frames["map"] - margin - note)),
-        note=note,
+        chunk=max(16, min(chunk, context - frames["map"] - margin - reply)),
         notes=notes_for(note),
+        reply=reply,
         summary=min(wanted, max(share, note)),
         single=max(1, min(prompts.reply("single") or _SUMMARY, max(context // 4, prompts.options.max_tokens))),
         frames=frames,
@@ -103,7 +107,7 @@ async def whole_prompt(
     if budget.frames["single"] + tokens + budget.single > budget.context + budget.margin:
         return None
     prompt = await runtime.assembler.assemble(prompts.messages("single", document.text))
-    return prompt if len(prompt.ids) + budget.single <= budget.context else None
+    return prompt if len(prompt.ids) + LONGEST + budget.single <= budget.context else None
 
 
 def chunk_size(budget: Budget, tokens: int) -> int:
@@ -118,12 +122,12 @@ def chunk_size(budget: Budget, tokens: int) -> int:
     return min(budget.chunk, max(16, round(tokens / parts * 1.1)))
 
 
-def pack(sizes: Sequence[int], capacity: int) -> list[tuple[int, int]]:
-    """Neighbours joined into the fewest groups that hold at most `capacity`, about even: (first, past the last) each.
+def pack(sizes: Sequence[int], capacity: int, *, groups: int = 1) -> list[tuple[int, int]]:
+    """Neighbours joined into about even groups that hold at most `capacity`: (first, past the last) of each.
 
-    A size above the capacity stands alone.
+    As few as the capacity allows, but about `groups` where that is more. A size above the capacity stands alone.
     """
-    fewest = len(_greedy(sizes, capacity))
+    fewest = max(len(_greedy(sizes, capacity)), groups)
     low, high = max([0, *(size for size in sizes if size <= capacity)]), capacity
     while low < high:
         middle = (low + high) // 2

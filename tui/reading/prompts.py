@@ -16,8 +16,8 @@ from tui.templates import Template, load_template
 
 Kind = Literal["single", "map", "reduce", "final"]
 
-_TOKENS_PER_NOTE = 45
-_FEWEST_NOTES, _MOST_NOTES = 2, 8
+_TOKENS_PER_NOTE = 35
+_FEWEST_NOTES, _MOST_NOTES = 3, 8
 
 
 class SummaryPrompts(msgspec.Struct, frozen=True):

@@ -175,6 +175,8 @@ class _Run:
         if summary.reason:
             instead = " Sentences of the text stand in for the summary." if summary.extracted else ""
             self._warnings.append(f"{summary.reason}{instead}")
+        if summary.doubt:
+            self._warnings.append(summary.doubt)
         if self._journal.trouble:
             self._warnings.append(f"This run could not be resumed: {self._journal.trouble}")
         status: Status = "done" if coverage.fraction == 1.0 and whole and not summary.reason else "partial"

@@ -10,9 +10,10 @@ import msgspec
 from tui.context.prompt import Prompt
 from tui.reading import answers
 from tui.reading.calls import Caller, Reply
-from tui.reading.events import ReadingEvent, SummaryDelta, SummaryRestarted
-from tui.reading.extractive import extract
+from tui.reading.events import ReadingEvent, SummaryDelta, SummaryReplaced, SummaryRestarted
+from tui.reading.extractive import extract, sentences
 from tui.reading.journal import Entry, Journal
+from tui.reading.opening import opened
 from tui.reading.prompts import Kind, SummaryPrompts, other_sampling
 from tui.server.errors import ServerAnswer
 from tui.server.types import Sampling, StreamEvent, TextDelta
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 _CONTINUATIONS = 2
-_STAND_IN_SENTENCES = 8
+_MOST_POINTS = 8
+_ENOUGH_BORNE_OUT = 0.7
+_NOT_BORNE_OUT = "Much of what the summary says is not in the text; a larger model can be relied on more."
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +39,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is not what was wanted; empty when it is."""
     extracted: bool = False
     """Sentences of the text or of the notes stand in for it."""
+    doubt: str = ""
+    """It has an end and is complete, but something is to be said of it."""
 
 
 class Writer:
@@ -66,76 +71,93 @@ class Writer:
         known = await self._journal.get(key)
         if known is not None:
             self._emit(SummaryDelta(known.text))
-            return Summary(text=known.text, read=True, reused=True)
+            return Summary(text=known.text, read=True, reused=True, doubt=known.reason)
         summary = await self._asked(kind, prompt, source, room)
         # Stand-ins are not kept: the next run asks the model again.
         if summary.read and not summary.extracted:
-            entry = await self._journal.put(key, Entry(text=summary.text))
+            entry = await self._journal.put(key, Entry(text=summary.text, reason=summary.doubt))
             summary = msgspec.structs.replace(summary, text=entry.text)
         return summary
 
     async def _asked(self, kind: Kind, prompt: Prompt, source: str, room: int) -> Summary:
+        """Freely at first; then as a list, which a small model finds the end of; the best of all attempts counts."""
         instruction = self._prompts.instruction(kind)
         first = self._prompts.sampling(kind, self._temperature)
-        read = False
-        longest_cut = ""
-        reason = ""
+        support = answers.Support(source)
+        best: Summary | None = None
+        best_share = -1.0
+        read, reason = False, ""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self._emit(SummaryRestarted(reason))
-            sampling = other_sampling(first, attempt) if attempt else first
             try:
-                reply, text = await self._one(prompt, room, sampling)
+                reply, text = await self._one(prompt, room, first, attempt)
             except ServerAnswer as error:
                 reason = str(error)
                 continue
             if not reply.exact:
                 reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
                 return Summary(text=answers.tidy(text), read=False, reason=reason)
-            trouble = answers.problem(text, instruction)
-            if reply.ended:
-                read = True
-                if not trouble:
-                    return Summary(text=answers.tidy(text), read=True)
+            read = read or reply.ended
+            trouble = answers.problem(text, instruction, source)
+            good = answers.tidy(text)
+            if attempt and reply.ended:
+                good = answers.as_text(support.borne_out(answers.notes(text, instruction)))
+                trouble = trouble or ("" if good else "most of the answer was not in the text")
+            share = support.share_borne_out(sentences(good))
+            if trouble:
                 reason = f"Asked {attempt + 1} times, {trouble}."
-                continue
-            reason = (
-                "The summary went in circles."
-                if answers.circles(text)
-                else "The summary reached the limit of its room before its end."
-            )
-            if not trouble and len(text) > len(longest_cut):
-                longest_cut = text
-            if reply.reasoned:
+            elif not reply.ended:
+                reason = "The summary reached the limit of its room before its end."
+                share -= 1  # better than nothing, worse than any that has an end
+            elif share >= _ENOUGH_BORNE_OUT:
+                return self._settled(Summary(text=good, read=True), text)
+            else:
+                reason = _NOT_BORNE_OUT
+            if not trouble and share > best_share:
+                best_share = share
+                best = Summary(
+                    text=good,
+                    read=reply.ended,
+                    reason="" if reply.ended else reason,
+                    doubt=_NOT_BORNE_OUT if reply.ended else "",
+                )
+            if reply.reasoned and not reply.ended:
                 room = self._runtime.n_ctx - len(prompt.ids)
-        if longest_cut and not read:
-            self._emit(SummaryRestarted(reason))
-            self._emit(SummaryDelta(longest_cut))
-            return Summary(text=answers.tidy(longest_cut), read=False, reason=reason)
-        return await self._stand_in(source, room, read, reason)
+        if best is None:
+            best = await self._stand_in(source, room, read, reason)
+        return self._settled(best, "")
 
-    async def _one(self, prompt: Prompt, room: int, sampling: Sampling) -> tuple[Reply, str]:
+    def _settled(self, summary: Summary, streamed: str) -> Summary:
+        if summary.text != streamed:
+            self._emit(SummaryReplaced(summary.text))
+        return summary
+
+    async def _one(self, prompt: Prompt, room: int, first: Sampling, attempt: int) -> tuple[Reply, str]:
         """One attempt, continued from where it stopped as long as there is room and it makes headway."""
+        sampling = other_sampling(first, attempt) if attempt else first
+        prompt, text = await opened(self._runtime, prompt, notes=attempt > 0)
+        if text:
+            sampling = msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{_MOST_POINTS + 1}."))
+            self._emit(SummaryDelta(text))
         room = min(room, self._runtime.n_ctx - len(prompt.ids))
         reply = await self._caller.call(prompt, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream)
-        text, first = reply.text, reply
+        said, whole = reply.text, reply
         for _ in range(_CONTINUATIONS):
-            if reply.ended or not text.strip() or answers.circles(text):
+            if reply.ended or not said.strip() or answers.circles(said):
                 break
             reply = await self._caller.go_on(
-                prompt, text, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream
+                prompt, said, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream
             )
-            text += reply.text
+            said += reply.text
         # Whether the document was evaluated as planned is the first call's to say, the end is the last one's.
-        return msgspec.structs.replace(first, finish=reply.finish), text
+        return msgspec.structs.replace(whole, finish=reply.finish), text + said
 
     def _stream(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta):
             self._emit(SummaryDelta(event.text))
 
     async def _stand_in(self, source: str, room: int, read: bool, reason: str) -> Summary:
-        found = await extract(source, room, self._runtime.counter.count_many, most=_STAND_IN_SENTENCES)
+        found = await extract(source, room, self._runtime.counter.count_many, most=_MOST_POINTS)
         text = answers.as_text([answers.bare(sentence) for sentence in found])
-        self._emit(SummaryRestarted(reason))
-        self._emit(SummaryDelta(text))
         return Summary(text=text, read=read, reason=reason, extracted=True)
