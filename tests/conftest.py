@@ -7,6 +7,7 @@ own `fetch_demo` and shared between runs through the user's cache folder (LONGSC
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from tui.server.binary import ServerBinary
 
 _OURS = ("LONGSCROLL_", "LLAMA_")
+
+# A run in the background (nohup, `&` in a script) hands ignored signals down to the programs under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
