@@ -32,16 +32,19 @@ def finished_calls(home: Path) -> int:
         store.close()
 
 
+@pytest.mark.timeout(900)
 async def test_a_long_pdf_is_read_whole_and_survives_sigkill(own_home: Path, tmp_path: Path) -> None:
     paper = write_pdf(tmp_path / "report.pdf", report(PAGES, 22))
 
     first = start(own_home, "summarize", str(paper), *OPTIONS)
-    await until(lambda: finished_calls(own_home) >= 3 or first.poll() is not None, "three chunks in the journal")
-    assert first.poll() is None, "it ended before it could be killed"
-    orphans = servers_of(first.pid)
-    assert orphans
-    first.kill()
-    first.wait()
+    try:
+        await until(lambda: finished_calls(own_home) >= 2 or first.poll() is not None, "two chunks in the journal", 400)
+        assert first.poll() is None, "it ended before it could be killed"
+        orphans = servers_of(first.pid)
+        assert orphans
+    finally:
+        first.kill()
+        first.wait()
     await until(lambda: not any(map(alive, orphans)), "the killed run's llama-server is gone")
     finished = finished_calls(own_home)
 
@@ -50,7 +53,7 @@ async def test_a_long_pdf_is_read_whole_and_survives_sigkill(own_home: Path, tmp
     assert counted["exact"] is True
     assert counted["fits"] is False
 
-    done = longscroll(own_home, "summarize", str(paper), *OPTIONS)
+    done = longscroll(own_home, "summarize", str(paper), *OPTIONS, timeout=600)
     assert done.returncode == 0, done.stderr
     [result] = lines(done)
     assert result["status"] == "done"
