@@ -147,6 +147,38 @@ async def test_a_boundary_is_the_beginning_of_every_next_prompt(demo_client: Lla
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_no_first_word_of_a_question_reaches_over_the_boundary(
+    server_binary: ServerBinary, tiny_models: Path, tmp_path: Path, kind: str
+) -> None:
+    """A word may join with the space before it; the boundary stands before the line that the question ends."""
+    model = build(kind, tiny_models)
+    async with running(server_binary, model, tmp_path, ctx_size=CONTEXT) as client:
+        assembler = await assembler_of(client, model)
+
+        def ask(question: str) -> list[Message]:
+            return [Message("user", f"A document {'of many words ' * 50}\nQuestion: {question}")]
+
+        boundary = await assembler.boundary((), ask)
+        for question in (
+            "what",
+            "the pier?",
+            "first one",
+            "who",
+            "for",
+            "is it",
+            "ing",
+            "\nx",
+            " a",
+            "为什么",
+            "1+1",
+            "",
+        ):
+            ids = (await assembler.assemble(ask(question))).ids
+            assert ids[: len(boundary)] == boundary, question
+        assert len(ids) - len(boundary) < 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_counts_agree_on_every_tiny_model(
     server_binary: ServerBinary, tiny_models: Path, tmp_path: Path, kind: str, long_run: bool
 ) -> None:

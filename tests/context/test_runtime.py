@@ -28,7 +28,8 @@ def tiny(tiny_models: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("asked", "setting", "expected"), [(2048, 4096, 2048), (0, 4096, 4096), (0, 0, 8192), (100_000, 0, 100_000)]
+    ("asked", "setting", "expected"),
+    [(2048, 4096, 2048), (0, 4096, 4096), (0, 0, 8192), (300, 0, 512), (1, 0, 256), (100_000, 0, 32_768)],
 )
 def test_the_context_that_is_wanted(tiny: Path, asked: int, setting: int, expected: int) -> None:
     assert wanted_context(asked, setting, open_model(tiny)) == expected

@@ -149,3 +149,11 @@ def test_addresses_people_type() -> None:
     ):
         with pytest.raises(UsageProblem):
             server_address(wrong)
+
+
+@pytest.mark.parametrize("key", ["bad\nkey", "schl\u00fcssel", "a\x00b"])
+async def test_a_key_that_is_none_is_told_without_showing_it(key: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        await attach("http://127.0.0.1:9", key)
+    assert key not in str(caught.value)
+    assert key.encode("unicode_escape").decode() not in str(caught.value)

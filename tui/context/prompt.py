@@ -8,7 +8,9 @@ is tokenized as plain text and remembered, so that typing one more letter costs 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,6 +30,10 @@ _REMEMBERED_TOKENS = 2_000_000
 _OPENINGS = ("Why is that so?", "7 of them?", "(and this?)", "\n\n\nNext?", " And then?")
 
 
+_BREAK = re.compile(r"\n(?=\S)")
+_NEAR_THE_END = 600
+"""Characters: a break further back would cost more tokens than it is worth."""
+
 _Stretch = tuple[str, bool]
 """Text between two control tokens, and whether further control tokens in it count."""
 
@@ -41,6 +47,15 @@ class Prompt(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     as_ids: bool
     """A content holds the text of a control token, so the ids must be sent, not the messages."""
+
+
+class _Layout(NamedTuple):
+    """A rendered prompt before it is tokenized."""
+
+    text: str
+    contents: list[tuple[int, int]]
+    """Ranges of the messages' own text, when `as_ids`."""
+    as_ids: bool
 
 
 class PromptAssembler:
@@ -82,14 +97,40 @@ class PromptAssembler:
         be extended by any next turn without rolling back (DESIGN §4).
         """
         common: tuple[int, ...] | None = None
+        fixed = ""
         for opening in _OPENINGS:
-            ids = (await self.assemble((*before, *next_user(opening)))).ids
-            common = ids if common is None else common[: _common_length(common, ids)]
-        return common or ()
+            prompt = await self.assemble((*before, *next_user(opening)))
+            first = common is None
+            common = prompt.ids if common is None else common[: _common_length(common, prompt.ids)]
+            fixed = prompt.text if first else prompt.text[: _common_length(fixed, prompt.text)]
+        safe = await self._up_to_a_break((*before, *next_user(_OPENINGS[0])), fixed, common or ())
+        return safe or common or ()
+
+    async def _up_to_a_break(
+        self, messages: Sequence[Message], fixed: str, common: tuple[int, ...]
+    ) -> tuple[int, ...] | None:
+        """The ids up to the last line break of `fixed`, the text that all next prompts begin with.
+
+        A question's first word may join with what stands right before it, in ways that a few openings do not show;
+        nothing joins over a line break with text behind it. None when there is no such break near the end.
+        """
+        layout = await self._layout(tuple(Message(message.role, _clean(message.content)) for message in messages))
+        for found in reversed(list(_BREAK.finditer(fixed, max(0, len(fixed) - _NEAR_THE_END)))):
+            end = found.end()
+            contents = [(first, min(last, end)) for first, last in layout.contents if first < end]
+            ids = await self._encode(layout.text[:end], contents, layout.as_ids, ended=False)
+            if ids and common[: len(ids)] == ids:
+                return ids
+        return None
 
     # One prompt
 
     async def _assemble(self, messages: tuple[Message, ...]) -> Prompt:
+        layout = await self._layout(messages)
+        ids = await self._encode(layout.text, layout.contents, layout.as_ids)
+        return Prompt(ids, layout.text, messages, layout.as_ids)
+
+    async def _layout(self, messages: tuple[Message, ...]) -> _Layout:
         text = await self._client.apply_template(messages)
         contents = [message.content for message in messages]
         await self._kinds.learn_from(lambda: self._frame(messages))
@@ -103,8 +144,7 @@ class PromptAssembler:
                 text, ranges = frame.fill(contents)
         else:
             ranges = []
-        ids = await self._encode(text, ranges, as_ids)
-        return Prompt(ids, text, messages, as_ids)
+        return _Layout(text, ranges, as_ids)
 
     async def _frame(self, messages: tuple[Message, ...]) -> Frame:
         shape = tuple((message.role, bool(message.content)) for message in messages)
@@ -114,7 +154,9 @@ class PromptAssembler:
             self._frames.put(shape, frame, 1)
         return frame
 
-    async def _encode(self, text: str, contents: list[tuple[int, int]], as_ids: bool) -> tuple[int, ...]:
+    async def _encode(
+        self, text: str, contents: list[tuple[int, int]], as_ids: bool, *, ended: bool = True
+    ) -> tuple[int, ...]:
         before, after = await self._begin_and_end()
         parts: list[_Stretch | int] = []
         special = self._kinds.special
@@ -144,7 +186,7 @@ class PromptAssembler:
                 ids.append(part)
             else:
                 ids.extend(await self._stretch(part))
-        return (*ids, *after)
+        return (*ids, *after) if ended else tuple(ids)
 
     async def _tokenize_missing(self, stretches: list[_Stretch]) -> None:
         """Tokenize those not remembered, side by side where the server does it."""
@@ -184,7 +226,7 @@ def _clean(text: str) -> str:
     return text
 
 
-def _common_length(a: Sequence[int], b: Sequence[int]) -> int:
+def _common_length(a: Sequence[int] | str, b: Sequence[int] | str) -> int:
     """How many elements two sequences begin with in common."""
     low, high = 0, min(len(a), len(b))
     while low < high:  # comparing slices is much faster than comparing one by one

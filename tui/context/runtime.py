@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,7 @@ from tui.server.attach import attach
 from tui.server.binary import find_server
 from tui.server.client import LlamaClient
 from tui.server.flags import read_flags
-from tui.server.launch import LaunchRequest
+from tui.server.launch import LaunchRequest, rounded_context
 from tui.server.process import ServerProcess
 from tui.server.state import ServerState
 from tui.server.types import Props
@@ -37,6 +37,7 @@ DEFAULT_CONTEXT = 8192
 
 
 _LOGS_KEPT = 20
+_STRETCHING = frozenset({"--override-kv", "--rope-scaling", "--rope-scale", "--yarn-orig-ctx"})
 
 
 class RuntimeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,9 +120,15 @@ class Runtime:
             self.warnings.append(sentence)
 
 
-def wanted_context(asked: int, setting: int, model: ModelFile) -> int:
-    """Context size of one slot: asked for, else the setting, else the model's own but at most DEFAULT_CONTEXT."""
-    return asked or setting or min(model.n_ctx_train or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+def wanted_context(asked: int, setting: int, model: ModelFile, *, server_args: Sequence[str] = ()) -> int:
+    """Context size of one slot: asked for, else the setting, else the model's own but at most DEFAULT_CONTEXT.
+
+    Never more than the model was trained for, which the server refuses to use but would take the memory for; rounded up
+    to the server's step, as it does itself. Flags among `server_args` that stretch the trained context lift the limit.
+    """
+    most = 0 if _STRETCHING.intersection(server_args) else model.n_ctx_train
+    wanted = asked or setting or min(model.n_ctx_train or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
+    return rounded_context(min(wanted, most) if most else wanted)
 
 
 async def find_model(name: str, paths: Paths, on_state: OnState | None) -> Path:
@@ -158,7 +165,7 @@ async def open_runtime(
     url = options.server_url or settings.server_url
     async with contextlib.AsyncExitStack() as stack:
         if url:
-            runtime = await _attached(stack, url, options, settings, paths, store)
+            runtime = await _attached(stack, url, options, settings, paths, store, on_state)
         else:
             runtime = await _launched(stack, options, settings, paths, store, on_state)
         yield runtime
@@ -178,10 +185,9 @@ async def _launched(
     flags = await read_flags(binary, ensure(paths.cache))
     files = SlotFiles(ensure(paths.slots))
     await asyncio.to_thread(_tidy_logs, ensure(paths.logs))
-    asked = wanted_context(options.ctx_size, settings.ctx_size, model)
     request = LaunchRequest(
         model=path,
-        ctx_size=asked,
+        ctx_size=wanted_context(options.ctx_size, settings.ctx_size, model, server_args=settings.server_args),
         parallel=options.parallel or settings.parallel or 1,
         slot_dir=paths.slots,
         log_file=paths.logs / f"server-{os.getpid()}.log",
@@ -206,6 +212,11 @@ async def _launched(
         settings=settings,
         process=process,
     )
+    asked = options.ctx_size or settings.ctx_size
+    if model.n_ctx_train and request.ctx_size < asked:
+        runtime.warn(
+            f"{model.name} was trained for {model.n_ctx_train:,} tokens, so the context is that instead of {asked:,}."
+        )
     for sentence in process.warnings:
         runtime.warn(sentence)
     return runtime
@@ -231,8 +242,9 @@ async def _attached(
     settings: Settings,
     paths: Paths,
     store: Store,
+    on_state: OnState | None,
 ) -> Runtime:
-    server = await attach(url, options.api_key)
+    server = await attach(url, options.api_key, on_state=on_state)
     stack.push_async_callback(server.client.aclose)
     model: ModelFile | None = None
     vocabulary: Vocabulary | None = None
@@ -254,6 +266,8 @@ async def _attached(
         settings=settings,
         process=None,
     )
+    for sentence in server.warnings:
+        runtime.warn(sentence)
     if options.ctx_size and options.ctx_size != runtime.n_ctx:
         runtime.warn(
             f"The server at {url} runs with a context of {runtime.n_ctx:,} tokens; --ctx-size {options.ctx_size:,} "

@@ -62,10 +62,10 @@ def server_address(url: str) -> str:
 async def attach(url: str, api_key: str = "", *, on_state: OnState | None = None) -> AttachedServer:
     """Connect to a running llama-server; while it loads its model it is waited for.
 
-    Raises NoModel: not reachable, wrong key, no llama-server; UsageProblem for what is no address.
+    Raises NoModel: not reachable, wrong key, no llama-server; UsageProblem for what is no address or no key.
     """
     address = server_address(url)
-    client = LlamaClient(address, api_key)
+    client = LlamaClient(address, _usable(api_key))
     try:
         props = await _prove(client, address, api_key, on_state)
         attached = AttachedServer(client, props)
@@ -76,6 +76,17 @@ async def attach(url: str, api_key: str = "", *, on_state: OnState | None = None
     if on_state is not None:
         on_state(ServerState("ready", "ready"))
     return attached
+
+
+def _usable(api_key: str) -> str:
+    """The key without white space around it. It never stands in a message."""
+    key = api_key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageProblem(
+            "The API key of the server holds characters that no key has (beyond ASCII, or line ends).",
+            "Set LONGSCROLL_API_KEY to the key alone.",
+        )
+    return key
 
 
 async def _prove(client: LlamaClient, address: str, api_key: str, on_state: OnState | None) -> Props:

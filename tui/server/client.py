@@ -13,8 +13,8 @@ import httpx
 import msgspec
 
 from tui.server import wire
-from tui.server.errors import ServerAnswer, ServerGone
-from tui.server.stream import EventStream, broken, gone, while_alive
+from tui.server.errors import ServerAnswer
+from tui.server.stream import EventStream, broken, closed_here, gone, while_alive
 from tui.server.types import (
     FinishReason,
     Message,
@@ -105,7 +105,7 @@ class LlamaClient:
 
     async def _send(self, method: str, path: str, content: bytes | None) -> httpx.Response:
         if self._closed:
-            raise _closed_here()
+            raise closed_here()
         headers = {"Content-Type": "application/json"} if content is not None else {}
         work = asyncio.create_task(self._http.request(method, path, content=content, headers=headers))
         return await while_alive(work, self._alive)
@@ -120,6 +120,10 @@ class LlamaClient:
                 response = await self._send(method, path, content)
         except httpx.TransportError as error:
             raise gone(error) from error
+        except RuntimeError as error:
+            if self._closed:  # closed between the check above and the first step of the request
+                raise closed_here() from error
+            raise
         if response.status_code != 200:
             wire.raise_for(response.status_code, response.content, path)
         try:
@@ -359,7 +363,7 @@ class LlamaClient:
 
     def _events(self, path: str, body: dict[str, Any]) -> EventStream:
         if self._closed:
-            raise _closed_here()
+            raise closed_here()
 
         def check(status: int, reply: bytes) -> None:
             wire.raise_for(status, reply, path)
@@ -391,10 +395,6 @@ class _Erased(msgspec.Struct):
 
 def _progress(wired: wire.WireProgress) -> PromptProgress:
     return PromptProgress(wired.total, wired.cache, wired.processed, wired.time_ms)
-
-
-def _closed_here() -> ServerGone:
-    return ServerGone("The connection to llama-server was closed.", "Start the server again.")
 
 
 def _completion_chunk(data: str) -> wire.CompletionChunk:

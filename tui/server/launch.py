@@ -68,6 +68,11 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     extra: tuple[str, ...] = ()
 
 
+def rounded_context(tokens: int) -> int:
+    """`tokens` rounded up as the server does it for each slot."""
+    return -(-tokens // _CONTEXT_STEP) * _CONTEXT_STEP
+
+
 def free_port() -> int:
     """A port of the loopback interface that was free a moment ago."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -120,8 +125,7 @@ def build_command(
             f"A context of {request.ctx_size} tokens in {request.parallel} slots makes no sense.", "Both begin at 1."
         )
     check_extra(request.extra, flags)
-    step = _CONTEXT_STEP
-    per_slot = (request.ctx_size + step - 1) // step * step
+    per_slot = rounded_context(request.ctx_size)
     needed = [
         ["-m", str(request.model)],
         ["--host", HOST],

@@ -103,6 +103,8 @@ class EventStream:
             return item
         if item is _End.CANCELLED:
             raise StreamCancelled("The answer was stopped, because the server is being stopped.")
+        if isinstance(item, RuntimeError) and self._http.is_closed:
+            raise closed_here() from item
         if isinstance(item, httpx.TransportError):
             raise (broken(item) if self._got_any else gone(item)) from item
         if isinstance(item, Exception):
@@ -142,6 +144,11 @@ def broken(error: Exception | None = None) -> StreamBroken:
         f"The connection to llama-server broke in the middle of an answer{reason}.",
         "What came so far is kept; try again.",
     )
+
+
+def closed_here() -> ServerGone:
+    """The error for a request on a client that was closed."""
+    return ServerGone("The connection to llama-server was closed.", "Start the server again.")
 
 
 def gone(error: Exception) -> ServerGone:
