@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import rich_click as click
 
-from tests.support.processes import environment
+from tests.support.processes import COMMAND, environment
 from tui.cli.errors import run_async, run_guarded
 from tui.errors import DoesNotFit, ExitCode, InputProblem, Interrupted, LongscrollError, NoModel, UsageProblem
 from tui.paths import Paths
@@ -110,7 +111,7 @@ def work():
         finally:
             await asyncio.sleep(0.01)
             print("put away", flush=True)
-    raise click.exceptions.Exit(run_async(main))
+    raise click.exceptions.Exit(run_async(main, kept="The half is kept."))
 
 sys.exit(run_guarded(group, ["work"]))
 """
@@ -133,7 +134,7 @@ def test_a_signal_lets_everything_be_put_away(own_home: Path, number: str, code:
     process.send_signal(getattr(signal, number))
     out, err = process.communicate(timeout=60)
     assert out == "put away\n"
-    assert err == "longscroll: Interrupted. What was finished is kept.\n"
+    assert err == "longscroll: Interrupted. The half is kept.\n"
     assert process.returncode == code
 
 
@@ -180,3 +181,107 @@ def test_a_reader_that_went_away_is_no_failure_worth_words(own_home: Path) -> No
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait(60) == 141
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="streams and signals of POSIX")
+
+
+@posix
+@pytest.mark.parametrize(
+    ("closed", "rows"), [("2>&-", 1), (">&-", 0), ("<&-", 1), ("<&- 2>&-", 1), ("<&- >&- 2>&-", 0), ("2>/dev/full", 1)]
+)
+def test_a_stream_that_is_closed_takes_nothing_with_it(own_home: Path, tmp_path: Path, closed: str, rows: int) -> None:
+    paper = tmp_path / "a.txt"
+    paper.write_text("Some words.", encoding="utf-8")
+    line = f'"$0" -m tui.cli count "$1" --json {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(paper)],
+        env=environment(own_home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(row)["path"] for row in done.stdout.splitlines()] == [str(paper)] * rows
+    assert "went wrong" not in done.stderr
+    assert not list(own_home.glob("state/logs/crash-*.log"))
+
+
+@posix
+@pytest.mark.parametrize("args", [["count", "a.txt"], ["count", "a.txt", "--json"], ["--help"], ["ask", "-h"], ["-V"]])
+def test_results_that_cannot_be_written_are_one_sentence(own_home: Path, tmp_path: Path, args: list[str]) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    (tmp_path / "a.txt").write_text("Some words.", encoding="utf-8")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *args],
+            env=environment(own_home),
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("longscroll: warning: ")]
+    assert line.startswith("longscroll: The results cannot be written to standard output (No space left on device). ")
+
+
+@posix
+@pytest.mark.parametrize("args", [["--help"], ["-V"], ["count", "a.txt"], ["count", "a.txt", "--json"]])
+def test_a_reader_that_left_ends_every_output_alike(own_home: Path, tmp_path: Path, args: list[str]) -> None:
+    (tmp_path / "a.txt").write_text("Some words.", encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, *args],
+        env=environment(own_home),
+        cwd=tmp_path,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+
+
+EARLY = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Impatient(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+from tui.cli.main import main
+main(["--help"])
+"""
+
+
+@posix
+@pytest.mark.parametrize("name", ["tui.cli.errors", "asyncio", "rich_click", "tui.cli.group", "tui.cli.doctor"])
+def test_an_interruption_while_it_loads_leaves_no_traceback(own_home: Path, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY.format(name=name)],
+        env=environment(own_home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "longscroll: Interrupted.\n"
+
+
+def test_the_door_loads_nothing_before_it_can_be_interrupted() -> None:
+    code = "import sys; before = set(sys.modules); import tui.cli.main; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(Path()), capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("tui")} == {"tui", "tui.cli", "tui.cli.main"}
+    assert not loaded & {"typing", "asyncio", "rich_click", "click", "msgspec"}

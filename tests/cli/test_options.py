@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.support.processes import ROOT, environment, longscroll
 from tui import __version__
 from tui.cli.common import Shared, with_shared
-from tui.cli.main import LazyGroup, group
+from tui.cli.group import LazyGroup, group
 
 COMMANDS = ["demo", "summarize", "ask", "count", "chunk", "doctor", "screen"]
 
@@ -38,24 +38,56 @@ def test_every_command_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "named"),
+    ("args", "said"),
     [
-        (["nonsense"], "nonsense"),
-        (["count"], "PATH"),
-        (["ask", "x.txt"], "question"),
-        (["chunk", "x.txt", "--max-tokens", "0"], "--max-tokens"),
-        (["count", "--frobnicate", "x"], "--frobnicate"),
-        (["--ctx-size", "many", "count", "x"], "--ctx-size"),
-        (["count", "x", "--parallel", "0"], "--parallel"),
-        (["ask", "-q", "why", "--on-overflow", "cut", "x.txt"], "--on-overflow"),
+        (["nonsense"], "There is no command `nonsense`. The commands are demo, "),
+        (["cuont", "x"], "There is no command `cuont`. Did you mean `count`? The commands are demo, "),
+        (
+            [str(ROOT)],
+            f"{ROOT} is a path, and no command stands before it. Say what to do with it, such as `longscroll ",
+        ),
+        (["count"], "longscroll count needs at least one PATH. See `longscroll count --help`."),
+        (["chunk"], "longscroll chunk needs a PATH. See `longscroll chunk --help`."),
+        (["chunk", "x", "y"], "Got unexpected extra argument (y). See `longscroll chunk --help`."),
+        (["ask", "x.txt"], "longscroll ask needs --question. See `longscroll ask --help`."),
+        (
+            ["count", "--jsn", "x"],
+            "longscroll count has no option `--jsn`. Did you mean `--json`? See `longscroll count ",
+        ),
+        (["--frobnicate"], "longscroll has no option `--frobnicate`. See `longscroll --help`."),
+        (["count", "x", "--model"], "Option '--model' requires an argument. See `longscroll --help`."),
+        (["chunk", "x", "--max-tokens", "0"], "--max-tokens cannot be 0. Give a whole number from 1 to 16,777,216."),
+        (
+            ["--ctx-size", "many", "count", "x"],
+            "--ctx-size cannot be many. Give a whole number from 256 to 16,777,216.",
+        ),
+        (["count", "x", "--ctx-size", "255"], "--ctx-size cannot be 255. Give a whole number from 256 to 16,777,216."),
+        (["count", "x", "--ctx-size", "16777217"], "--ctx-size cannot be 16777217. Give a whole number from 256 to "),
+        (["count", "x", "--parallel", "0"], "--parallel cannot be 0. Give a whole number from 1 to 256."),
+        (["ask", "-q", "w", "x", "--temperature", "nan"], "--temperature cannot be nan. Give a number from 0 to 5."),
+        (["summarize", "x", "--temperature", "inf"], "--temperature cannot be inf. Give a number from 0 to 5."),
+        (["summarize", "x", "--temperature", "-1"], "--temperature cannot be -1. Give a number from 0 to 5."),
+        (["ask", "-q", "why", "--on-overflow", "cut", "x"], "--on-overflow: 'cut' is not"),
+        (["ask", "-q", " ", "x"], "--question is empty. "),
+        (["--model", "", "count", "x"], "--model is empty. "),
+        (["count", "x", "--server", ""], "--server is empty. "),
+        (["count", "x", "--server-url", ""], "--server-url is empty. "),
+        (["screen", "--session", ""], "--session is empty. "),
+        *(
+            ([command, *more, path], said)
+            for command, more in (("count", []), ("chunk", []), ("summarize", []), ("ask", ["-q", "w"]), ("screen", []))
+            for path, said in (("", "A PATH is empty. "), ("-", "`-` would be standard input, which is not read yet. "))
+        ),
+        (["count", "x", ""], "A PATH is empty. "),
     ],
 )
-def test_wrong_usage(own_home: Path, args: list[str], named: str) -> None:
+def test_wrong_usage(own_home: Path, args: list[str], said: str) -> None:
     done = longscroll(own_home, *args)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert named in done.stderr
-    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"longscroll: {said}")
+    assert line.endswith(".")
     assert not own_home.exists()
 
 

@@ -85,6 +85,14 @@ def test_a_signal_closes_the_screen_and_the_server(own_home: Path, tiny_models: 
 
 
 @needs_terminal
+def test_a_session_that_is_not_there_is_said_before_the_screen_opens(own_home: Path) -> None:
+    terminal = Terminal(own_home, "screen", "--session", "no-such-one")
+    assert terminal.finish() == 2
+    assert ALTERNATE_ON not in terminal.drawn
+    assert b"longscroll: There is no session no-such-one. " in terminal.drawn
+
+
+@needs_terminal
 @pytest.mark.real
 @pytest.mark.demo
 @pytest.mark.usefixtures("demo_in_home")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from tui.cli.common import Shared, with_shared
+from tui.cli.common import Shared, paths_argument, with_shared
+from tui.cli.usage import Temperature, Whole, Words
 
 if TYPE_CHECKING:
     from tui.cli.output import Out
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @click.command("ask")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-q", "--question", required=True, help="The question.")
-@click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest answer, in tokens.")
-@click.option("--temperature", type=click.FloatRange(0, 5), metavar="T", help="Sampling temperature.")
+@paths_argument
+@click.option("-q", "--question", type=Words(), required=True, help="The question.")
+@click.option("--max-tokens", type=Whole(0), default=0, metavar="N", help="Longest answer, in tokens.")
+@click.option("--temperature", type=Temperature(), metavar="T", help="Sampling temperature.")
 @click.option(
     "--on-overflow",
     type=click.Choice(["refuse"]),

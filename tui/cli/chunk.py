@@ -8,6 +8,7 @@ import msgspec
 import rich_click as click
 
 from tui.cli.common import Shared, with_shared
+from tui.cli.usage import Readable, Whole
 
 if TYPE_CHECKING:
     from tui.documents.model import Chunk
@@ -29,10 +30,8 @@ class ChunkLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command("chunk")
-@click.argument("path", metavar="PATH")
-@click.option(
-    "--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True, metavar="N", help="Tokens of a piece."
-)
+@click.argument("path", type=Readable(), metavar="PATH")
+@click.option("--max-tokens", type=Whole(1), default=1024, show_default=True, metavar="N", help="Tokens of a piece.")
 @click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
 @with_shared
 def command(shared: Shared, /, *, path: str, max_tokens: int, password: str) -> int:

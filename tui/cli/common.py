@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 import rich_click as click
 
+from tui.cli.usage import Readable, Whole, Words
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -30,19 +32,29 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _OPTIONS = (
-    click.option("--model", metavar="PATH|demo", help="The GGUF file to use, or `demo`."),
+    click.option("--model", type=Words(), metavar="PATH|demo", help="The GGUF file to use, or `demo`."),
     click.option(
-        "--ctx-size", type=click.IntRange(min=256), metavar="N", help="Context of one conversation, in tokens."
+        "--ctx-size", type=Whole(256), metavar="N", help="Context of one conversation, in tokens (256 or more)."
     ),
-    click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="How many requests run side by side."),
+    click.option("--parallel", type=Whole(1, 256), metavar="N", help="How many requests run side by side."),
     click.option(
         "--server-url",
+        type=Words(),
         metavar="URL",
         help="Use the llama-server that runs there; its key is read from LONGSCROLL_API_KEY.",
     ),
-    click.option("--server", metavar="PATH", help="The llama-server binary to start (found by itself when not given)."),
+    click.option(
+        "--server",
+        type=Words(),
+        metavar="PATH",
+        help="The llama-server binary to start (found by itself when not given).",
+    ),
     click.option("--json", "json", is_flag=True, default=None, help="Print JSON, one object a line, and nothing else."),
 )
+
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=Readable(), metavar="PATH...")
+"""One path or more, of files and folders to read."""
 
 
 def shared_options(function: _F) -> _F:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import rich_click as click
 
-from tui.cli.common import Shared, with_shared
+from tui.cli.common import Shared, paths_argument, with_shared
 
 if TYPE_CHECKING:
     from tui.cli.counting import Counting
@@ -35,7 +35,7 @@ class NotCounted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command("count")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@paths_argument
 @click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
 @with_shared
 def command(shared: Shared, /, *, paths: tuple[str, ...], password: str) -> int:

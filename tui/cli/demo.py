@@ -26,9 +26,9 @@ def command(shared: Shared, /) -> int:
     if is_interactive() and not shared.json:
         run_async(lambda: _fetch(shared))
         return open_screen(shared, (str(SAMPLE),))
-    from tui.cli.summarize import summarize
+    from tui.cli.summarize import KEPT, summarize
 
-    return run_async(lambda: summarize(shared, (str(SAMPLE),)))
+    return run_async(lambda: summarize(shared, (str(SAMPLE),)), kept=KEPT)
 
 
 async def _fetch(shared: Shared) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -16,20 +17,24 @@ from typing import Any
 import rich_click as click
 from click.exceptions import Exit
 
-from tui.cli.output import ReaderGone, prepare_streams
+from tui.cli.output import ReaderGone, output_problem, prepare_streams, silence, tell
+from tui.cli.usage import in_one_line
 from tui.errors import ExitCode, LongscrollError
 from tui.text import one_line
+
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 _SECOND_SIGNAL_AFTER = 2.0
 """Seconds: a closing terminal sends SIGHUP twice at once, which is one wish; a signal later than this is impatience."""
 
 
 class Stopped(BaseException):
-    """The program was told to stop by a signal; everything was put away."""
+    """The program was told to stop by a signal; everything was put away. `kept` says what is left of the work."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, kept: str = "") -> None:
         super().__init__(number)
         self.exit_code = 128 + number
+        self.kept = kept
 
 
 def run_guarded(group: click.Group, args: Sequence[str]) -> int:
@@ -42,31 +47,36 @@ def run_guarded(group: click.Group, args: Sequence[str]) -> int:
     except Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        error.show()
+        say(in_one_line(error))
         return ExitCode.USAGE
     except LongscrollError as error:
         say(str(error))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        say("Interrupted. What was finished is kept.")
+        say("Interrupted.")
         return ExitCode.INTERRUPTED
     except Stopped as stopped:
-        say("Interrupted. What was finished is kept.")
+        say(f"Interrupted. {stopped.kept}".rstrip())
         return stopped.exit_code
-    except (ReaderGone, BrokenPipeError):
+    except (ReaderGone, BrokenPipeError, SystemExit):
+        # Without its standalone mode, click ends like this (as does rich) only where a help text has lost its reader.
         return _reader_gone()
     except Exception as error:  # noqa: BLE001 - the last resort: a defect becomes a sentence and a log file
         known = _known_in(error)
         if isinstance(known, BrokenPipeError):
             return _reader_gone()
+        if known is None and isinstance(error, OSError):
+            known = _lost_output(error)
         if known is not None:
             say(str(known))
             return known.exit_code
         return crashed(error)
 
 
-def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
+def run_async(work: Callable[[], Coroutine[Any, Any, int]], *, kept: str = "") -> int:
     """Run a command's coroutine on the main thread's loop; SIGINT, SIGTERM and SIGHUP end it in good order.
+
+    `kept` is the sentence that tells the user of an interrupted command what is left of it.
 
     The first signal cancels the work, so that every `finally` runs and the server is stopped; a later one ends the
     process at once (a server of ours dies with it). Raises Stopped.
@@ -106,6 +116,9 @@ def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
             for number in handled:
                 loop.remove_signal_handler(number)
 
+    before = signal.getsignal(signal.SIGINT)
+    if os.name == "nt" and before != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what asyncio.run needs to find
     try:
         code = asyncio.run(guarded())
     except asyncio.CancelledError:
@@ -115,15 +128,15 @@ def run_async(work: Callable[[], Coroutine[Any, Any, int]]) -> int:
         # The screen takes a cancellation as the wish to close and ends as usual; the signal is the reason all the same.
         if not received:
             return code
-    raise Stopped(received[0])
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)  # the loop has put Python's own in its place
+    raise Stopped(received[0], kept)
 
 
 def say(sentence: str) -> None:
     """One line on stderr, made safe for a terminal."""
-    try:
-        print(one_line(f"longscroll: {sentence}"), file=sys.stderr, flush=True)
-    except OSError:  # the pipe or the terminal is gone: there is nobody to tell
-        _silence(sys.stderr.fileno())
+    tell(one_line(f"longscroll: {sentence}"))
 
 
 def crashed(error: BaseException) -> int:
@@ -167,13 +180,14 @@ def _known_in(error: BaseException) -> LongscrollError | BrokenPipeError | None:
     return None if None in known else known[0]
 
 
+def _lost_output(error: OSError) -> LongscrollError | None:
+    """What to say when the parser's own output (a help text) met a full disk, else None. A file's error has a name."""
+    if error.filename is None and error.errno in _FULL:
+        return output_problem(error)
+    return None
+
+
 def _reader_gone() -> int:
     # The reader (`| head`) has what it wanted. Whatever Python still flushes at exit goes nowhere.
-    _silence(sys.stdout.fileno())
+    silence(sys.stdout)
     return 128 + getattr(signal, "SIGPIPE", 13)
-
-
-def _silence(descriptor: int) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from tui.errors import LongscrollError
+from tui.errors import LongscrollError, StorageProblem
 from tui.text import display_safe, one_line, well_formed
 
 if TYPE_CHECKING:
@@ -43,6 +43,33 @@ def _to_reader() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise ReaderGone from None
+    except OSError as error:
+        raise output_problem(error) from error
+
+
+def output_problem(error: OSError) -> StorageProblem:
+    """The sentence for results that could not be written; what Python still holds of them goes nowhere."""
+    silence(sys.stdout)
+    return StorageProblem(
+        f"The results cannot be written to standard output ({error.strerror or error}).",
+        "Free some space there, or send them elsewhere.",
+    )
+
+
+def tell(line: str, stream: IO[str] | None = None) -> None:
+    """A line on stderr. Where that is a pipe, a disk or a terminal that is gone or full, there is nobody to tell."""
+    stream = stream or sys.stderr
+    try:
+        print(line, file=stream, flush=True)
+    except OSError:
+        silence(stream)
+
+
+def silence(stream: IO[str]) -> None:
+    """Let everything that is still written to a stream that failed go nowhere, also what Python flushes at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 class Progress:
@@ -75,7 +102,7 @@ class Progress:
             return
         line = f"{label} {done / total:.0%}" if done is not None and total else label
         if line != self._line:
-            print(line, file=self._stream, flush=True)
+            tell(line, self._stream)
         self._label, self._line, self._printed = label, line, now
 
     def close(self) -> None:
@@ -151,7 +178,7 @@ class Out:
         self._quiet()
         if self._open_line and sys.stdout.isatty():
             self.write("\n")
-        print(one_line(text), file=sys.stderr, flush=True)
+        tell(one_line(text))
 
     def warn(self, text: str, *, about: str = "") -> None:
         """A warning on stderr, once; `about` is the path it is about, put in front where the text does not name it."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from tui.cli.common import Shared, with_shared
+from tui.cli.common import Shared, paths_argument, with_shared
+from tui.cli.usage import Temperature, Whole
 
 if TYPE_CHECKING:
     from tui.cli.opening import Ground
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 _SLOTS = 2
 """Parts read side by side where the user says nothing."""
 
+KEPT = "What was finished is kept."
+"""Told when a summary is interrupted: the journal holds every part that was read."""
+
 
 @click.command("summarize")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@paths_argument
 @click.option(
     "--strategy",
     type=click.Choice(["auto", "single", "map-reduce"]),
@@ -31,11 +35,11 @@ _SLOTS = 2
     show_default=True,
     help="One pass, or parts whose notes are merged; `auto` takes one pass when the document fits.",
 )
-@click.option("--max-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest summary, in tokens.")
-@click.option("--chunk-tokens", type=click.IntRange(min=0), default=0, metavar="N", help="Longest part, in tokens.")
+@click.option("--max-tokens", type=Whole(0), default=0, metavar="N", help="Longest summary, in tokens.")
+@click.option("--chunk-tokens", type=Whole(0), default=0, metavar="N", help="Longest part, in tokens.")
 @click.option("--language", default="", metavar="NAME", help="Language of the summary.")
 @click.option("--focus", default="", metavar="TEXT", help="What to pay attention to above all.")
-@click.option("--temperature", type=click.FloatRange(0, 5), metavar="T", help="Sampling temperature.")
+@click.option("--temperature", type=Temperature(), metavar="T", help="Sampling temperature.")
 @click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
 @with_shared
 def command(shared: Shared, /, *, paths: tuple[str, ...], password: str, **wishes: object) -> int:
@@ -45,7 +49,7 @@ def command(shared: Shared, /, *, paths: tuple[str, ...], password: str, **wishe
     """
     from tui.cli.errors import run_async
 
-    return run_async(lambda: summarize(shared, paths, password, **wishes))
+    return run_async(lambda: summarize(shared, paths, password, **wishes), kept=KEPT)
 
 
 async def summarize(shared: Shared, paths: tuple[str, ...], password: str = "", **wishes: object) -> int:
