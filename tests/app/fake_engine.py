@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +14,8 @@ from tui.chat.events import AnswerStarted, ChatEvent, Overflow, Resumed, TurnFai
 from tui.context.plan import ContextPlan
 from tui.context.slots import Kept
 from tui.documents.model import Document, Span
-from tui.errors import InputProblem, LongscrollError
+from tui.errors import InputProblem, LongscrollError, UsageProblem
+from tui.paths import get_paths
 from tui.server.state import ServerState
 from tui.server.types import PromptProgress, ReasoningDelta, TextDelta
 from tui.store.sessions import MessageRow, SessionRow
@@ -159,7 +161,9 @@ class FakeDesk:
 
     async def talk(self, session_id: str) -> FakeTalk:
         if session_id:
-            found = next(row for row in self.engine.rows if row.id == session_id)
+            found = next((row for row in self.engine.rows if row.id == session_id), None)
+            if found is None:
+                raise UsageProblem(f"There is no session {session_id}.", "Start a new one or name another.")
             self.engine.talk = FakeTalk(self.engine, found, self.engine.history_rows)
         else:
             self.engine.talk = FakeTalk(self.engine, session(f"new{len(self.engine.rows)}"))
@@ -188,6 +192,10 @@ class FakeEngine:
         self.opening.set()
         self.talk: FakeTalk | None = None
         self.settled = self.closed_talks = self.opened = self.shut = 0
+
+    @property
+    def logs(self) -> Path:
+        return get_paths().logs
 
     @contextlib.asynccontextmanager
     async def open(self, on_state: Callable[[Any], None]) -> AsyncIterator[FakeDesk]:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import io
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.console import Console, RenderableType
+from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
+from tui.app.defects import recorded, recorded_text
 from tui.app.engine import Engine, LocalEngine
 from tui.app.screens.chat import ChatScreen
-from tui.text import one_line
+from tui.errors import LongscrollError
+from tui.text import display_safe, one_line
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from tui.context.runtime import RuntimeOptions
     from tui.paths import Paths
     from tui.settings import Settings
@@ -24,7 +33,7 @@ class LongscrollApp(App[int]):
     """Opens the chat on an engine. Its return value is the exit code."""
 
     TITLE = "longscroll"
-    CSS_PATH = "theme.tcss"
+    CSS_PATH = Path(__file__).with_name("theme.tcss")
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", priority=True),
@@ -58,14 +67,14 @@ class LongscrollApp(App[int]):
         from tui.app.commands import COMMANDS
 
         for command in COMMANDS:
-            if command.action != "app.quit":
-                title = f"{command.name.capitalize()}: {command.help}"
-                yield SystemCommand(title, f"/{command.name} {command.argument}", self._act(command.action))
-        yield from super().get_system_commands(screen)
+            title = f"{command.name.capitalize()}: {command.help}"
+            yield SystemCommand(title, f"/{command.name} {command.argument}", self._act(command.action))
+        # Of Textual's own only the themes: its keys panel covers the chat, and F1 says more.
+        yield SystemCommand("Theme", "Choose another theme", self.action_change_theme)
 
     def _act(self, action: str) -> Callable[[], None]:
         def act() -> None:
-            self.run_worker(self.chat.run_action(action))
+            self.chat.act(action)
 
         return act
 
@@ -73,11 +82,47 @@ class LongscrollApp(App[int]):
         """Leave in good order; the second time at once but with the server stopped, the third time without waiting."""
         self._leaving += 1
         if self._leaving == 1:
-            self.run_worker(self._leave(), group="leave")
+            # As a callable: a coroutine of a worker that never comes to run would never be awaited.
+            leaving: Callable[[], Awaitable[None]] = self._leave
+            self.run_worker(leaving, group="leave")
         elif self._leaving == 2:
             self.workers.cancel_group(self.chat, "engine")
         else:
             self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C with nothing selected."""
+        self.notify("Ctrl+C copies what is selected. Ctrl+Q leaves longscroll.", markup=False)
+
+    # Defects
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from tui.app.driver import ReplacingDriver
+
+        return ReplacingDriver
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """End at once, never with the exit code 0; what Textual has to say goes into the log file."""
+        text = io.StringIO()
+        Console(file=text, width=120).print(*renderables)
+        self._end_with(recorded_text(text.getvalue(), self._engine.logs))
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Every exception that nobody caught, from workers, messages and drawing, ends here: a sentence and a trace."""
+        super()._handle_exception(error)
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        self._end_with(recorded(cause, self._engine.logs))
+
+    def _fatal_error(self) -> None:
+        """Textual's own would print a trace over several pages."""
+
+    def _end_with(self, told: LongscrollError) -> None:
+        self._return_code = self._return_code or int(told.exit_code)
+        self._exit_renderables[:] = [Text(display_safe(str(told)))]
+        self._close_messages_no_wait()
 
     async def _leave(self) -> None:
         controller = self.chat.controller

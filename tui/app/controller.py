@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from tui.app.defects import recorded
 from tui.app.engine import Desk, Engine, Talk
-from tui.errors import LongscrollError
+from tui.errors import LongscrollError, UsageProblem
+from tui.server.errors import ServerGone
 
 if TYPE_CHECKING:
     from tui.chat.events import ChatEvent, Overflow, Resumed
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from tui.server.state import ServerState
     from tui.server.types import PromptProgress
     from tui.store.sessions import MessageRow, SessionRow
+
+SECONDS_TO_DIE: Final = 2.0
+"""How long a server that stopped answering is waited for to be seen dead, in order to name the cause."""
 
 
 class View(Protocol):
@@ -45,7 +50,10 @@ class View(Protocol):
     def planned(self, plan: ContextPlan, draft: str) -> None: ...
     def reading(self, path: str) -> None: ...
     def attached(self, document: Document) -> None: ...
-    def not_attached(self, path: str) -> None: ...
+    def not_attached(self, path: str, error: LongscrollError | None) -> None:
+        """`error` is None when the reading was stopped."""
+        ...
+
     def problem(self, error: LongscrollError) -> None: ...
     def keeping(self, progress: PromptProgress | None) -> None: ...
     def kept(self, kept: Kept | None) -> None: ...
@@ -68,6 +76,10 @@ class Controller:
         self._work = asyncio.Lock()
         self._counting = asyncio.Lock()
         self._reading: asyncio.Future[Document] | None = None
+        self._planning: asyncio.Future[ContextPlan] | None = None
+        self._died: asyncio.Future[LongscrollError] | None = None
+        self._lost = False
+        """Whether the server has died: nothing more is asked of it."""
 
     @property
     def opened(self) -> bool:
@@ -100,15 +112,26 @@ class Controller:
                 try:
                     async with self.engine.open(self._reporter()) as desk:
                         await self._at(desk)
-                except LongscrollError as error:
+                except Exception as error:  # noqa: BLE001  # whatever it is, the screen outlives its engine
                     self._desk = self._talk = None
+                    known = await self._recorded(error)
                     if not self._closing.is_set():
                         await self._show_stored(self._session)
-                        self._view.engine_failed(error)
+                        self._view.engine_failed(known)
                         await _first(self._closing.wait(), self._again.wait())
         finally:
             self._desk = self._talk = None
             self.closed.set()
+
+    async def _recorded(self, error: Exception) -> LongscrollError:
+        return await asyncio.to_thread(recorded, error, self.engine.logs)
+
+    async def guard(self, work: Awaitable[object]) -> None:
+        """Do `work`; what it raises is a problem that the user is told, not the end of the program."""
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001  # recorded and told
+            self._view.problem(await self._recorded(error))
 
     def _reporter(self) -> Callable[[ServerState | FetchProgress], None]:
         loop, home = asyncio.get_running_loop(), threading.get_ident()
@@ -123,11 +146,18 @@ class Controller:
         return report
 
     async def _at(self, desk: Desk) -> None:
-        self._desk = desk
+        self._desk, self._lost = desk, False
         self._view.engine_ready(desk.model_name, desk.n_ctx, desk.warnings)
-        await self._open(self._session)
-        died = asyncio.ensure_future(desk.died())
+        died = self._died = asyncio.ensure_future(desk.died())
+        died.add_done_callback(self._server_died)
         try:
+            try:
+                await self._open(self._session)
+            except ServerGone:
+                # Told by its cause, when the server is one of ours and this is its end.
+                with contextlib.suppress(TimeoutError):
+                    raise await asyncio.wait_for(asyncio.shield(died), SECONDS_TO_DIE) from None
+                raise
             await _first(self._closing.wait(), asyncio.shield(died))
             if not self._closing.is_set():
                 # The turn that was under way says first what became of it.
@@ -137,7 +167,21 @@ class Controller:
                 if self._talk is not None:
                     await self._put_away(self._talk)
         finally:
+            # Before the engine's client closes: whoever still counts would ask a closed one.
+            self._desk = self._talk = None
+            self._died = None
             died.cancel()
+            await self._drop_planning()
+
+    def _server_died(self, died: asyncio.Future[LongscrollError]) -> None:
+        self._lost = not died.cancelled()
+        if self._lost and self._planning is not None:
+            self._planning.cancel()
+
+    async def _drop_planning(self) -> None:
+        if self._planning is not None:
+            self._planning.cancel()
+            await asyncio.wait([self._planning])
 
     def restart(self) -> None:
         """Try the engine again after it failed."""
@@ -165,37 +209,56 @@ class Controller:
             self._view.problem(error)
 
     async def _open(self, session_id: str) -> None:
-        assert self._desk is not None
         async with self._work:
-            talk = await self._desk.talk(session_id)
-            self._talk = talk
-            self._session = talk.session.id
-            self._view.session_opened(talk.session, talk.messages, talk.documents)
-            if session_id:
-                self._view.resuming()
-                self._view.resumed(await talk.resume())
-            waiting, self._waiting_documents = self._waiting_documents, []
-            for path in waiting:
-                await self._attach(talk, path)
+            await self._open_locked(session_id)
         self._view.session_ready()
+
+    async def _open_locked(self, session_id: str) -> None:
+        if self._desk is None:
+            return  # the server died while this waited for its turn
+        unknown: LongscrollError | None = None
+        try:
+            talk = await self._desk.talk(session_id)
+        except UsageProblem as error:
+            # There is no such conversation, or no more: a new one is better than none.
+            unknown, session_id = error, ""
+            talk = await self._desk.talk("")
+        self._talk = talk
+        self._session = talk.session.id
+        self._view.session_opened(talk.session, talk.messages, talk.documents)
+        if unknown is not None:
+            self._view.problem(unknown)
+        if session_id:
+            self._view.resuming()
+            self._view.resumed(await talk.resume())
+        waiting, self._waiting_documents = self._waiting_documents, []
+        for path in waiting:
+            await self._attach(talk, path)
 
     async def open_session(self, session_id: str) -> None:
         """Put the open conversation away and open another; an empty id begins a new one.
 
-        Without an engine the stored conversation is shown, and opened when the engine is started.
+        Without an engine the stored conversation is shown, and opened when the engine is started; a new one is begun
+        by trying the engine again.
         """
         if self.busy:
             return
         if self._desk is None:
-            await self._show_stored(session_id)
+            if session_id:
+                await self._show_stored(session_id)
+            else:
+                self._session = ""
+                self.restart()
             return
         try:
-            if self._talk is not None:
-                async with self._work:
+            async with self._work:
+                if self._talk is not None:
                     await self._put_away(self._talk)
-            await self._open(session_id)
+                await self._open_locked(session_id)
+            self._view.session_ready()
         except LongscrollError as error:
-            self._view.problem(error)
+            if not self._lost:
+                self._view.problem(error)
 
     async def _show_stored(self, session_id: str) -> None:
         try:
@@ -209,12 +272,12 @@ class Controller:
 
     async def send(self, text: str) -> None:
         """Send a message and tell the view what happens."""
-        if self._talk is not None and not self.busy:
+        if self._talk is not None and not self.busy and not self._lost:
             await self._turn(self._talk, self._talk.send(text))
 
     async def retry(self) -> None:
         """Answer the last message again."""
-        if self._talk is not None and not self.busy:
+        if self._talk is not None and not self.busy and not self._lost:
             await self._turn(self._talk, self._talk.retry())
 
     async def _turn(self, talk: Talk, events: AsyncGenerator[ChatEvent, None]) -> None:
@@ -248,12 +311,14 @@ class Controller:
 
     async def attach(self, path: str) -> None:
         """Read a document and put it before the conversation; before there is one, as soon as there is."""
-        if self._talk is None:
-            self._waiting_documents.append(path)
-            return
-        async with self._work:
-            await self._attach(self._talk, path)
-        self._view.session_ready()
+        if self.ready:
+            async with self._work:
+                if (talk := self._talk) is not None:
+                    await self._attach(talk, path)
+            if talk is not None:
+                self._view.session_ready()
+                return
+        self._waiting_documents.append(path)
 
     async def _attach(self, talk: Talk, path: str) -> None:
         self._view.reading(path)
@@ -262,11 +327,11 @@ class Controller:
             document = await reading
             await talk.attach(document)
         except LongscrollError as error:
-            self._view.problem(error)
+            self._view.not_attached(path, error)
         except asyncio.CancelledError:
-            if not reading.cancelled():
+            if _being_cancelled():
                 raise
-            self._view.not_attached(path)
+            self._view.not_attached(path, None)
         else:
             self._view.attached(document)
         finally:
@@ -276,13 +341,33 @@ class Controller:
         """Count what the next request would hold; nothing is counted while something else is under way."""
         async with self._counting:
             talk = self._talk
-            if talk is None or self.busy:
+            if talk is None or self.busy or self._lost:
                 return
+            planning = self._planning = asyncio.ensure_future(talk.plan(draft))
             try:
-                self._view.planned(await talk.plan(draft), draft)
+                plan = await planning
+            except asyncio.CancelledError:
+                if _being_cancelled():
+                    raise
+                return
             except LongscrollError as error:
-                if self._talk is talk and not self._closing.is_set():
+                if isinstance(error, ServerGone) and self._died is not None:
+                    # A server of ours that ended tells its cause itself.
+                    await asyncio.wait([self._died], timeout=SECONDS_TO_DIE)
+                if self._talk is talk and not self._lost and not self._closing.is_set():
                     self._view.problem(error)
+                return
+            finally:
+                self._planning = None
+            # What was counted before something else began is not what the next request holds.
+            if self._talk is talk and not self.busy:
+                self._view.planned(plan, draft)
+
+
+def _being_cancelled() -> bool:
+    """Whether it is the running task that is cancelled, not something it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _first(*waits: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:

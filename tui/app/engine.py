@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class Desk(Protocol):
 
 class Engine(Protocol):
     """Where desks, sessions and documents come from."""
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the log files."""
+        ...
 
     def open(self, on_state: OnState) -> AbstractAsyncContextManager[Desk]: ...
     async def sessions(self) -> Sequence[SessionRow]:
@@ -119,6 +125,10 @@ class LocalEngine:
         self._settings = settings
         self._paths = paths
         self._store = store
+
+    @property
+    def logs(self) -> Path:
+        return self._paths.logs
 
     @contextlib.asynccontextmanager
     async def open(self, on_state: OnState) -> AsyncIterator[Desk]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -109,11 +109,16 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self.run_worker(self.controller.run(), group="engine", name="engine")
-        self.run_worker(asyncio.to_thread(warm_up), group="warm-up")
+        self._start("engine", self.controller.run)
+        self._start("warm-up", asyncio.to_thread, warm_up)
 
-    def _start(self, work: Coroutine[Any, Any, None], group: str) -> None:
-        self.run_worker(work, group=group)
+    def _start(self, group: str, work: Callable[..., Awaitable[object]], *given: object) -> None:
+        async def guarded() -> None:
+            # Called here: a coroutine that is made for a worker that never comes to run would never be awaited.
+            await self.controller.guard(work(*given))
+
+        named: Callable[[], Awaitable[None]] = guarded
+        self.run_worker(named, group=group)
 
     def _show(self, state: Activity) -> None:
         self.status.activity = state
@@ -138,7 +143,7 @@ class ChatScreen(Screen[None]):
             if answer == "again":
                 self.action_again()
             elif answer == "quit":
-                self.run_worker(self.app.run_action("quit"))
+                self._start("quit", self.app.run_action, "quit")
 
         self.app.push_screen(ProblemScreen("No model to talk to", error, again="Try again"), answered)
 
@@ -290,8 +295,11 @@ class ChatScreen(Screen[None]):
         self._drop_waiting()
         self._document_note(document)
 
-    def not_attached(self, path: str) -> None:
+    def not_attached(self, path: str, error: LongscrollError | None) -> None:
         self._drop_waiting()
+        if error is not None:
+            self.problem(error)
+            return
         self.transcript.add_message("note", f"{_literal(path)} was not attached: the reading was stopped.")
 
     def _drop_waiting(self) -> None:
@@ -316,7 +324,7 @@ class ChatScreen(Screen[None]):
         if self._counter is not None:
             self._counter.stop()
             self._counter = None
-        self._start(self.controller.plan(self.composer.message), "count")
+        self._start("count", self.controller.plan, self.composer.message)
 
     @on(TextArea.Changed, "#composer")
     def _draft_changed(self) -> None:
@@ -365,13 +373,17 @@ class ChatScreen(Screen[None]):
             self.notify("An answer is under way; Esc stops it. The draft stays in the composer.", severity="warning")
         else:
             self._sent = event.text
-            self._start(self.controller.send(event.text), "turn")
+            self._start("turn", self.controller.send, event.text)
 
     def _run_command(self, action: str, argument: str) -> None:
         if action == "attach":
             self.action_attach(argument)
         else:
-            self.run_worker(self.run_action(action))
+            self.act(action)
+
+    def act(self, action: str) -> None:
+        """Do an action by its name, beside everything else."""
+        self._start("action", self.run_action, action)
 
     def action_attach(self, path: str = "") -> None:
         """Put the document at a path before the conversation; without a path the composer asks for one."""
@@ -379,7 +391,7 @@ class ChatScreen(Screen[None]):
             self.composer.load("/attach ")
             self.composer.focus()
             return
-        self._start(self.controller.attach(unquoted(path)), "attach")
+        self._start("attach", self.controller.attach, unquoted(path))
 
     def action_stop(self) -> None:
         if self.controller.busy:
@@ -394,7 +406,7 @@ class ChatScreen(Screen[None]):
             self._show(activity.STARTING)
             self.controller.restart()
         elif self.controller.ready and not self.controller.busy:
-            self._start(self.controller.retry(), "turn")
+            self._start("turn", self.controller.retry)
 
     def action_new_session(self) -> None:
         self._switch("")
@@ -410,10 +422,9 @@ class ChatScreen(Screen[None]):
         if self.controller.busy:
             self.notify("Something is under way; Esc stops it.", severity="warning")
             return
-        if not chosen and not self.controller.ready:
-            self.notify("A new conversation needs the model; Ctrl+R starts it.", severity="warning")
-            return
-        self._start(self.controller.open_session(chosen), "turn")
+        if not chosen and not self.controller.opened:
+            self._show(activity.STARTING)
+        self._start("turn", self.controller.open_session, chosen)
 
     def action_help(self) -> None:
         from tui.app.screens.help import HelpScreen
