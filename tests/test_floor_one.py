@@ -53,20 +53,49 @@ def test_settings_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "said"),
     [
-        ("ctx_size = -1", "ctx_size"),
-        ('ctx_size = "big"', "ctx_size"),
-        ("ctx_sise = 1", "ctx_sise"),
-        ("model = ", "settings.toml"),
-        ("read_timeout_s = 0", "read_timeout_s"),
+        ("ctx_size = -1", "`ctx_size` is -1. It may be 0 or a whole number from 256 to 16,777,216."),
+        ("ctx_size = 255", "`ctx_size` is 255. It may be 0 or a whole number from 256 to 16,777,216."),
+        ("ctx_size = 16777217", "`ctx_size` is 16777217. It may be 0 or a whole number from 256 to 16,777,216."),
+        ('ctx_size = "big"', '`ctx_size` is "big". It may be 0 or a whole number from 256 to 16,777,216.'),
+        ("ctx_size = 512.5", "`ctx_size` is 512.5. It may be 0 or"),
+        ("parallel = 257", "`parallel` is 257. It may be a whole number from 0 to 256."),
+        ("parallel = true", "`parallel` is true. It may be a whole number from 0 to 256."),
+        ("reserve = -3", "`reserve` is -3. It may be a whole number from 0 to 16,777,216."),
+        ("temperature = nan", "`temperature` is nan. It may be a number from 0 to 5."),
+        ("temperature = 5.1", "`temperature` is 5.1. It may be a number from 0 to 5."),
+        ("model = 7", "`model` is 7. It may be a text in quotes."),
+        ("[theme]", "`theme` is a table. It may be a text in quotes."),
+        ('server_args = ["-ngl", 99]', "It may be a list of texts, such as "),
+        ("read_timeout_s = 0", "`read_timeout_s` is 0. It may be a whole number from 1 to 86,400."),
+        ("read_memory_mib = 63", "`read_memory_mib` is 63. It may be a whole number from 64 to 1,048,576."),
+        ("ctx_sise = 1", "has a field `ctx_sise`, which there is not. Did you mean `ctx_size`?"),
+        ("zzz = 1", "has a field `zzz`, which there is not. The fields are model, "),
+        ("model = ", "is not TOML: Invalid value"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path: Path, text: str, named: str) -> None:
+def test_a_wrong_setting_is_named_with_what_it_may_be(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
-    with pytest.raises(UsageProblem, match=named):
+    with pytest.raises(UsageProblem) as caught:
         load_settings(file)
+    assert said in str(caught.value)
+    assert str(file) in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "ctx_size = 0", "ctx_size = 256", "ctx_size = 16777216", "parallel = 0", "parallel = 256", "reserve = 0",
+        "temperature = 0", "temperature = 0.7", "temperature = 5", 'theme = "any name"', "server_args = []",
+        "read_memory_mib = 64", "\ufeffctx_size = 512",
+    ],
+)  # fmt: skip
+def test_what_is_allowed_is_taken(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text, encoding="utf-8")
+    load_settings(file)
 
 
 def test_settings_that_are_not_text_are_said(tmp_path: Path) -> None:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from tui.errors import UsageProblem
+from tui.settings import MOST_CONTEXT
 
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
 else:  # a generic class in newer versions of click only
     _Type = click.ParamType
-
-MOST_CONTEXT = 2**24
-"""Tokens; above it a number is a slip of the hand."""
 
 
 class Whole(_Type):
