@@ -188,6 +188,30 @@ def test_settings_that_make_no_sense(own_home: Path, tmp_path: Path) -> None:
     assert "modle" in done.stderr
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_model_that_only_the_settings_name(own_home: Path, tmp_path: Path, broken: bool) -> None:
+    good = tmp_path / "good.txt"
+    good.write_text("One good line.", encoding="utf-8")
+    named = tmp_path / "mine.gguf"
+    if broken:
+        named.write_text("no model at all", encoding="utf-8")
+    (own_home / "config").mkdir(parents=True)
+    settings = own_home / "config" / "settings.toml"
+    settings.write_text(f"model = '{named}'\n", encoding="utf-8")
+    for command in (["count"], ["chunk"], ["summarize"], ["ask", "-q", "Why?"]):
+        done = longscroll(own_home, *command, str(good))
+        assert done.returncode == 3
+        line = said(done.stderr, named)
+        assert line.endswith(f"It is named by `model` in {settings}. Correct it there, or give --model PATH.")
+    doctor = lines(longscroll(own_home, "doctor", "--json"))[0]["checks"]
+    (model,) = [check for check in doctor if check["name"] == "model"]
+    assert str(settings) in model["detail"]
+    # What an option names is used, whatever the settings say.
+    other = longscroll(own_home, "count", str(good), "--model", str(tmp_path / "other.gguf"))
+    assert "other.gguf" in other.stderr
+    assert "settings.toml" not in other.stderr
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of two megabytes."""

@@ -10,8 +10,9 @@ import pytest
 from tests.support.papers import report, write_pdf
 from tests.support.processes import lines, longscroll
 from tests.support.tiny_models import build
+from tui.models.modelfile import open_model
 
-COUNT_KEYS = ["path", "tokens", "exact", "characters", "pages", "context", "fits"]
+COUNT_KEYS = ["path", "tokens", "exact", "characters", "pages", "context", "fits", "warnings"]
 CHUNK_KEYS = ["index", "start", "end", "pages", "heading", "tokens", "text"]
 
 
@@ -35,6 +36,41 @@ def test_without_a_model_it_is_an_estimate_and_says_so(own_home: Path, paper: Pa
     assert f"≈{row['tokens']:,}" in table
     sized = lines(longscroll(own_home, "count", str(paper), "--json", "--ctx-size", "256"))[0]
     assert (sized["context"], sized["fits"]) == (256, False)
+
+
+def test_what_was_not_read_is_said_in_the_json_too(own_home: Path, paper: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_pdf(folder / "paper.pdf", report(1, 2))
+    (folder / "notes.txt").write_text("Some notes.", encoding="utf-8")
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("Die Öfen und die Türen der Häuser sind für jedermann offen.".encode("cp1252"))
+    done = longscroll(own_home, "count", str(folder), str(latin), str(paper), "--json")
+    assert done.returncode == 0, done.stderr
+    of_folder, of_latin, of_paper = (row["warnings"] for row in lines(done))
+    assert any("paper.pdf" in warning for warning in of_folder)
+    assert of_latin
+    assert of_paper == []
+    for warning in (*of_folder, *of_latin):
+        assert len([line for line in done.stderr.splitlines() if warning in line]) == 1
+
+
+@pytest.mark.parametrize("command", [["count"], ["chunk"], ["summarize"], ["ask", "-q", "Why?"]])
+def test_no_server_is_asked_for_files_that_are_not_there(own_home: Path, tmp_path: Path, command: list[str]) -> None:
+    done = longscroll(own_home, *command, str(tmp_path / "missing.txt"), "--server-url", "http://127.0.0.1:9")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "missing.txt" in line
+
+
+@pytest.mark.parametrize("command", [["count"], ["chunk"], ["summarize"], ["ask", "-q", "Why?"]])
+def test_a_server_that_is_named_is_there(own_home: Path, paper: Path, command: list[str]) -> None:
+    """Also where this run would need none."""
+    done = longscroll(own_home, *command, str(paper), "--server", "/nowhere/llama-server")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "/nowhere/llama-server" in line
 
 
 def test_without_a_model_nothing_is_cut(own_home: Path, paper: Path) -> None:
@@ -67,6 +103,21 @@ def test_counts_are_the_servers_and_need_it_once(
     assert again.returncode == 0, again.stderr
     assert lines(again) == [text_row]
     assert not [line for line in again.stderr.splitlines() if "Loading" in line]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("asked", "given"), [("300", 512), ("512", 512), ("16777216", 0)])
+def test_the_context_is_the_one_that_the_server_will_give(
+    own_home: Path, paper: Path, tiny_models: Path, asked: str, given: int
+) -> None:
+    """Rounded up to the server's step, and at most what the model was trained for."""
+    model = build("llama", tiny_models)
+    trained = open_model(model).n_ctx_train
+    done = longscroll(own_home, "count", str(paper), "--model", str(model), "--json", "--ctx-size", asked)
+    assert done.returncode == 0, done.stderr
+    assert lines(done)[0]["context"] == (given or trained)
+    estimated = longscroll(own_home, "count", str(paper), "--json", "--ctx-size", asked)
+    assert lines(estimated)[0]["context"] == (given or int(asked))
 
 
 @pytest.mark.real

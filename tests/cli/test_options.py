@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from tests.support.processes import ROOT, environment, longscroll
 from tui import __version__
-from tui.cli.common import Shared, with_shared
+from tui.cli.common import DEMO_SIZES, Shared, with_shared
 from tui.cli.group import LazyGroup, group
+from tui.models.demo import DEMO
 
 COMMANDS = ["demo", "summarize", "ask", "count", "chunk", "doctor", "screen"]
 
@@ -157,3 +158,13 @@ def test_counting_never_loads_the_screen(own_home: Path, tmp_path: Path) -> None
         [sys.executable, "-c", code], env=environment(own_home), cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_sizes_of_the_demo_model_are_the_real_ones(own_home: Path) -> None:
+    def mib(count: int) -> str:
+        return f"{count / 2**20:.0f} MiB"
+
+    sizes = f"{mib(DEMO.wheel_size)} to download, {mib(DEMO.size)} on disk"
+    assert sizes == DEMO_SIZES
+    assert sizes in " ".join(longscroll(own_home, "demo", "--help").stdout.split())
+    assert sizes in " ".join((ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").split())

@@ -135,10 +135,26 @@ def test_ask_prints_json_or_text(own_home: Path, tmp_path: Path, model: str) -> 
     assert "prompt tokens" in text.stderr
 
 
-def test_ask_without_a_question_in_it(own_home: Path, tmp_path: Path, model: str) -> None:
-    done = longscroll(own_home, "ask", "-q", "  ", str(write(tmp_path, "a.txt", 1)), "--model", model)
-    assert done.returncode == 2
-    assert done.stdout == ""
+def test_a_warning_about_a_document_is_said_once(own_home: Path, tmp_path: Path, model: str) -> None:
+    paper = tmp_path / "latin.txt"
+    paper.write_bytes("Die Öfen und die Türen der Häuser sind für jedermann offen.".encode("cp1252"))
+    for command in (["ask", "-q", "Why?"], ["summarize"]):
+        done = longscroll(own_home, *command, str(paper), "--model", model, "--max-tokens", "8", "--json")
+        (result,) = lines(done)
+        warning = next(text for text in result["warnings"] if "1252" in text)
+        assert [line for line in done.stderr.splitlines() if warning in line] == [
+            f"longscroll: warning: {warning if str(paper) in warning else f'{paper}: {warning}'}"
+        ]
+
+
+def test_an_interrupted_question_does_not_say_that_it_is_kept(own_home: Path, tmp_path: Path, model: str) -> None:
+    process = begin(own_home, "ask", "-q", "Why?", str(write(tmp_path, "long.txt", 20)), "--model", model)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("Loading")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "longscroll: Interrupted."
 
 
 def test_ask_refuses_what_does_not_fit(own_home: Path, tmp_path: Path, model: str) -> None:

@@ -61,8 +61,10 @@ async def _ask(shared: Shared, paths: tuple[str, ...], question: str, password: 
             except ServerGone as error:
                 raise await diagnosed(runtime, error) from error
             warnings = [*result.warnings, *(text for text in runtime.warnings if text not in result.warnings)]
+    told = {warning for document in documents for warning in document.warnings}  # with the path, when it was read
     for warning in warnings:
-        out.warn(warning)
+        if warning not in told:
+            out.warn(warning)
     if shared.json:
         out.emit(result)
     return ExitCode.OK

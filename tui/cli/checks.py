@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from tui.cli.common import Shared
-from tui.errors import LongscrollError
+from tui.cli.common import DEMO_SIZES, Shared
+from tui.cli.opening import from_settings
+from tui.errors import LongscrollError, NoModel
 from tui.paths import Paths, cannot_write, ensure
 from tui.settings import Settings, load_settings
 from tui.units import duration, size
@@ -181,15 +182,20 @@ class Examination:
         from tui.models.modelfile import open_model
         from tui.models.resolve import resolve_model
 
-        import_it = "Name one with --model PATH, or run `longscroll demo`, which fetches a small one (98 MB)."
+        import_it = f"Name one with --model PATH, or run `longscroll demo`, which fetches a small one ({DEMO_SIZES})."
         name = self._shared.model or self._settings.model
         ready = await asyncio.to_thread(demo_path(self._paths.models).is_file)
         if not name and not ready:
             return Check(name="model", status="fail", detail="No model was named.", remedy=import_it)
         if name in ("", "demo") and not ready:
             return Check(name="model", status="fail", detail="The demo model is not here yet.", remedy=import_it)
-        path = await asyncio.to_thread(resolve_model, name or "demo", self._paths.models)
-        model = await asyncio.to_thread(open_model, path)
+        try:
+            path = await asyncio.to_thread(resolve_model, name or "demo", self._paths.models)
+            model = await asyncio.to_thread(open_model, path)
+        except NoModel as error:
+            if name and not self._shared.model:
+                raise from_settings(error, self._paths) from error
+            raise
         self._model = model
         detail = f"{path}: {model.architecture}, {size(model.size)}, trained for {model.n_ctx_train:,} tokens"
         return await asyncio.to_thread(_model_check, model, detail)

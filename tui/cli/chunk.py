@@ -54,11 +54,12 @@ async def _chunk(shared: Shared, path: str, max_tokens: int, password: str) -> i
     from tui.text import one_line
 
     out = Out(as_json=shared.json)
-    async with open_ground(shared, out) as ground, open_counting(ground) as counting:
-        if not counting.exact:
-            raise _needs_a_model()
+    async with open_ground(shared, out) as ground:
         document = await read(ground, path, password)
-        chunks = await chunk_document(document, max_tokens, counting.count_many)
+        async with open_counting(ground) as counting:
+            if not counting.exact:
+                raise _needs_a_model()
+            chunks = await chunk_document(document, max_tokens, counting.count_many)
         if not counting.exact:
             raise _needs_a_model()
     if shared.json:

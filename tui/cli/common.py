@@ -15,6 +15,10 @@ from tui.cli.usage import Readable, Whole, Words
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+DEMO_SIZES = "89 MiB to download, 94 MiB on disk"
+"""Of the demo model, for people; a test holds it to the real figures."""
+
+
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
     """The shared options as given; empty or 0 where not given."""
 
@@ -32,7 +36,12 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _OPTIONS = (
-    click.option("--model", type=Words(), metavar="PATH|demo", help="The GGUF file to use, or `demo`."),
+    click.option(
+        "--model",
+        type=Words(),
+        metavar="PATH|demo",
+        help=f"The GGUF file to use, or `demo` (fetched once: {DEMO_SIZES}).",
+    ),
     click.option(
         "--ctx-size", type=Whole(256), metavar="N", help="Context of one conversation, in tokens (256 or more)."
     ),

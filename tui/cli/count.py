@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +26,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     pages: int
     context: int | None
     fits: bool | None
+    warnings: tuple[str, ...]
+    """What was not read and why, in sentences."""
 
 
 class NotCounted(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +45,7 @@ def command(shared: Shared, /, *, paths: tuple[str, ...], password: str) -> int:
     """Count the tokens of files and folders, and say whether each fits the context beside an answer.
 
     FITS: the tokens and the room kept for an answer are at most the context of one conversation.
+    In a folder, text files are counted; documents such as PDFs are named on stderr: give them by their own names.
     """
     from tui.cli.errors import run_async
 
@@ -58,8 +62,8 @@ async def _count(shared: Shared, paths: tuple[str, ...], password: str) -> int:
     out = Out(as_json=shared.json)
     rows: list[Counted] = []
     failed = False
-    async with open_ground(shared, out) as ground, open_counting(ground) as counting:
-        reserve = default_reserve(counting.context, ground.settings.reserve) if counting.context else 0
+    async with open_ground(shared, out) as ground, contextlib.AsyncExitStack() as stack:
+        counting: Counting | None = None
         for path in paths:
             try:
                 document = await read(ground, path, password)
@@ -69,6 +73,9 @@ async def _count(shared: Shared, paths: tuple[str, ...], password: str) -> int:
                 if shared.json:
                     out.emit(NotCounted(path=path, error=str(error)))
                 continue
+            if counting is None:  # not before there is something to count
+                counting = await stack.enter_async_context(open_counting(ground))
+            reserve = default_reserve(counting.context, ground.settings.reserve) if counting.context else 0
             row = await _counted(document, counting, reserve)
             rows.append(row)
             if shared.json:
@@ -88,6 +95,7 @@ async def _counted(document: Document, counting: Counting, reserve: int) -> Coun
         pages=document.pages,
         context=counting.context,
         fits=None if counting.context is None else tokens + reserve <= counting.context,
+        warnings=document.warnings,
     )
 
 

@@ -73,6 +73,7 @@ async def open_counting(ground: Ground) -> AsyncIterator[Counting]:
     from tui.context.counter import make_counter
     from tui.context.runtime import find_model, wanted_context
     from tui.models.modelfile import open_model
+    from tui.server.launch import rounded_context
 
     shared, settings = ground.shared, ground.settings
     async with contextlib.AsyncExitStack() as stack:
@@ -85,14 +86,12 @@ async def open_counting(ground: Ground) -> AsyncIterator[Counting]:
                 "No model was named, so tokens are estimated (≈). Name one with --model PATH or --model demo."
             )
             counter = await make_counter(None, None, ground.store.facts)
-            yield Counting(ground, counter, shared.ctx_size or settings.ctx_size or None, stack)
+            yield Counting(ground, counter, rounded_context(shared.ctx_size or settings.ctx_size) or None, stack)
             return
         with ground.out.working() as progress:
             path = await find_model(ground.model, ground.paths, show_start(progress))
         model = await asyncio.to_thread(open_model, path)
-        context = wanted_context(shared.ctx_size, settings.ctx_size, model)
-        if model.n_ctx_train:
-            context = min(context, model.n_ctx_train)  # the server caps it there too
+        context = wanted_context(shared.ctx_size, settings.ctx_size, model, server_args=settings.server_args)
         counting = Counting(ground, await make_counter(None, path, ground.store.facts), context, stack)
         if not counting.exact:
             await counting.ask_the_server()

@@ -11,6 +11,7 @@ import msgspec
 
 from tui.cli.common import Shared
 from tui.cli.output import Out, Progress
+from tui.errors import NoModel
 from tui.paths import Paths, get_paths
 from tui.settings import Settings, load_settings
 
@@ -42,7 +43,12 @@ class Ground(msgspec.Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def open_ground(shared: Shared, out: Out) -> AsyncIterator[Ground]:
-    """Read the settings and open the database. Raises UsageProblem or StorageProblem."""
+    """Read the settings and open the database.
+
+    Raises UsageProblem or StorageProblem; NoModel when the server named by option or the model named by the settings
+    is not there.
+    """
+    from tui.server.binary import find_server
     from tui.store.database import Store
 
     paths = get_paths()
@@ -52,6 +58,10 @@ async def open_ground(shared: Shared, out: Out) -> AsyncIterator[Ground]:
     elif shared.model:
         # An option wins over the settings, also where the setting is another way to get at a model.
         settings = msgspec.structs.replace(settings, server_url="")
+    if shared.server and (shared.server_url or settings.server_url):
+        out.warn("The server that runs already is used; --server has no effect.")
+    elif shared.server:
+        await asyncio.to_thread(find_server, shared.server)
     store = await asyncio.to_thread(Store, paths)
     try:
         model = await _chosen_model(shared, settings, paths, out)
@@ -65,11 +75,30 @@ async def _chosen_model(shared: Shared, settings: Settings, paths: Paths, out: O
 
     named = shared.model or settings.model
     if named or shared.server_url or settings.server_url:
+        if named not in ("", "demo", shared.model) and not (shared.server_url or settings.server_url):
+            await asyncio.to_thread(_check_setting, named, paths)
         return named
     if not await asyncio.to_thread(demo_path(paths.models).is_file):
         return ""
     out.warn("No model was named, so the demo model is used, which is very small. Name yours with --model PATH.")
     return "demo"
+
+
+def _check_setting(name: str, paths: Paths) -> None:
+    from tui.models.modelfile import open_model
+    from tui.models.resolve import resolve_model
+
+    try:
+        open_model(resolve_model(name, paths.models))
+    except NoModel as error:
+        raise from_settings(error, paths) from error
+
+
+def from_settings(error: NoModel, paths: Paths) -> NoModel:
+    """The failure of a model that no option named, with the place where it is named."""
+    return NoModel(
+        f"{error.what} It is named by `model` in {paths.settings_file}.", "Correct it there, or give --model PATH."
+    )
 
 
 def runtime_options(ground: Ground, *, parallel: int = 0, small: bool = False) -> RuntimeOptions:

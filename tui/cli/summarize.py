@@ -46,6 +46,7 @@ def command(shared: Shared, /, *, paths: tuple[str, ...], password: str, **wishe
     """Summarize files and folders, read whole whatever their length.
 
     What is finished is kept: run the same command again after an interruption, and it goes on where it was.
+    In a folder, text files are read; documents such as PDFs are named on stderr: give them by their own names.
     """
     from tui.cli.errors import run_async
 
