@@ -73,25 +73,29 @@ async def _ask(shared: Shared, paths: tuple[str, ...], question: str, password: 
 async def _answer(
     runtime: Runtime, documents: list[Document], question: str, options: AskOptions, out: Out
 ) -> AskResult:
+    from tui.cli.pace import Written, prompt_figures
     from tui.reading.ask import ask
     from tui.reading.events import Answered, Restored
     from tui.server.types import PromptProgress, ReasoningDelta, TextDelta
     from tui.units import duration
 
     result: AskResult | None = None
+    written = Written()
     with out.working() as progress:
         async with contextlib.aclosing(ask(runtime, documents, question, options)) as events:
             async for event in events:
                 match event:
                     case PromptProgress():
-                        progress.update("Reading the documents", event.processed, event.total)
+                        progress.update("Reading the documents", event.processed, event.total, prompt_figures(event))
                     case Restored():
                         instead = f" instead of ≈{duration(event.instead_of_s)}" if event.instead_of_s else ""
                         out.note(f"Restored {event.tokens:,} tokens in {duration(event.seconds)}{instead}.")
                     case ReasoningDelta():
-                        progress.update("Thinking")
+                        progress.update("Thinking", figures=written.piece())
                     case TextDelta() if not out.as_json:
                         out.write(event.text)
+                    case TextDelta():
+                        progress.update("Writing the answer", figures=written.piece())
                     case Answered():
                         result = event.result
                     case _:

@@ -15,8 +15,7 @@ from tui.errors import LongscrollError, StorageProblem
 from tui.text import display_safe, one_line, well_formed
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from tui.cli.bar import Bar
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -80,53 +79,39 @@ class Progress:
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
-        self._rich: RichProgress | None = None
-        self._task: TaskID | None = None
+        self._bar: Bar | None = None
         self._label = ""
         self._line = ""
         self._printed = 0.0
         if stream.isatty() and os.environ.get("TERM") != "dumb":
-            self._rich = _bar(stream)
+            from tui.cli.bar import Bar
 
-    def update(self, label: str, done: float | None = None, total: float | None = None) -> None:
-        """Show `label` and, where known, `done` of `total`, in one unit."""
+            self._bar = Bar(stream)
+
+    def begin(self) -> None:
+        """A new piece of work begins."""
+        if self._bar is not None:
+            self._bar.begin()
+
+    def update(self, label: str, done: float | None = None, total: float | None = None, figures: str = "") -> None:
+        """Show `label` and, where known, `done` of `total`, in one unit, and `figures` such as the speed."""
         label = one_line(label, 100)
-        if self._rich is not None:
-            if self._task is None:
-                self._rich.start()
-                self._task = self._rich.add_task(label, total=total)
-            self._rich.update(self._task, description=label, completed=done or 0, total=total)
+        if self._bar is not None:
+            self._bar.update(label, done or 0, total, figures)
             return
         now = time.monotonic()
         if label == self._label and now - self._printed < _SECONDS_BETWEEN_LINES:
             return
         line = f"{label} {done / total:.0%}" if done is not None and total else label
+        line = f"{line}, {figures}" if figures else line
         if line != self._line:
             tell(line, self._stream)
         self._label, self._line, self._printed = label, line, now
 
     def close(self) -> None:
-        """Take the bar away; the next `update` shows a new one."""
-        if self._rich is not None and self._task is not None:
-            self._rich.remove_task(self._task)
-            self._rich.stop()
-            self._rich, self._task = _bar(self._stream), None
-
-
-def _bar(stream: IO[str]) -> RichProgress:
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
-
-    return RichProgress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-        console=Console(file=stream),
-        transient=True,
-    )
+        """Take the bar away; the next `update` shows it again."""
+        if self._bar is not None:
+            self._bar.close()
 
 
 class Out:
@@ -193,6 +178,7 @@ class Out:
     @contextlib.contextmanager
     def working(self) -> Iterator[Progress]:
         """The progress display for a piece of work; gone afterwards."""
+        self.progress.begin()
         try:
             yield self.progress
         finally:

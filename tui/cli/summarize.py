@@ -13,10 +13,9 @@ from tui.cli.usage import Temperature, Whole
 
 if TYPE_CHECKING:
     from tui.cli.opening import Ground
-    from tui.cli.output import Out, Progress
+    from tui.cli.output import Out
     from tui.context.runtime import Runtime
     from tui.documents.model import Document
-    from tui.reading.events import ReadingEvent
     from tui.reading.results import SummaryOptions, SummaryResult
 
 _SLOTS = 2
@@ -127,6 +126,7 @@ class _Batch:
 
     async def _summarize(self, document: Document) -> SummaryResult:
         from tui.cli.opening import open_engine
+        from tui.cli.pace import ReadingShown
         from tui.reading.events import Finished
         from tui.reading.summarize import summarize as events_of
 
@@ -134,39 +134,17 @@ class _Batch:
             self._runtime = await self._engine.enter_async_context(open_engine(self._ground, parallel=_SLOTS))
         result: SummaryResult | None = None
         with self._ground.out.working() as progress:
+            shown = ReadingShown(progress)
             async with contextlib.aclosing(events_of(self._runtime, document, self._options)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
                         result = event.result
                     else:
-                        _show(event, progress)
+                        shown.show(event)
         assert result is not None
         for warning in self._runtime.warnings:
             self._ground.out.warn(warning)
         return result
-
-
-def _show(event: ReadingEvent, progress: Progress) -> None:
-    from tui.reading.events import ChunkDone, GroupDone, LevelDone, PlanMade, SummaryDelta, SummaryRestarted
-    from tui.units import plural
-
-    match event:
-        case PlanMade():
-            reused = f", {event.reused} of them finished earlier" if event.reused else ""
-            parts = "" if event.strategy == "single" else f" in {plural(event.chunks, 'part')}{reused}"
-            progress.update(f"Reading {event.tokens:,} tokens{parts}", event.reused, event.chunks)
-        case ChunkDone():
-            progress.update(f"Read part {event.done} of {event.total}", event.done, event.total)
-        case GroupDone():
-            progress.update(f"Merging notes, level {event.level}", event.done, event.total)
-        case LevelDone():
-            progress.update(f"Merged {event.notes_before} notes into {event.notes_after}", 1, 1)
-        case SummaryDelta():
-            progress.update("Writing the summary")
-        case SummaryRestarted():
-            progress.update(f"Asking for the summary again: {event.reason}")
-        case _:
-            pass
 
 
 def _print(result: SummaryResult, out: Out, *, heading: bool) -> None:

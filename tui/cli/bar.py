@@ -1,0 +1,93 @@
+"""The progress bar on a terminal: it always moves, also while a step takes long, until it is taken away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import IO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.table import Column
+from rich.text import Text
+
+from tui.units import duration
+
+
+class _Spinner(SpinnerColumn):
+    """Turns also where a step has all it waits for: the next one may be long in coming."""
+
+    def render(self, task: Task) -> Text:
+        drawn = self.spinner.render(task.get_time())
+        return drawn if isinstance(drawn, Text) else Text(str(drawn))
+
+
+class _Share(ProgressColumn):
+    """Per cent, where the end is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("" if task.total is None else f"{task.percentage:>3.0f}%")
+
+
+class _Figures(ProgressColumn):
+    """Speed and time left, where known, and the time since the whole piece of work began."""
+
+    def __init__(self, began: float, clock: Callable[[], float]) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._began = began
+        self._clock = clock
+
+    def render(self, task: Task) -> Text:
+        so_far = duration(self._clock() - self._began)
+        return Text(", ".join(part for part in (str(task.fields.get("figures", "")), so_far) if part))
+
+
+class Bar:
+    """One line of progress. Each label is a task of its own, since Rich holds one that was full once for finished."""
+
+    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._began: float | None = None
+        self._rich: Progress | None = None
+        self._task: TaskID | None = None
+        self._step: tuple[str, bool] = ("", False)
+
+    def begin(self) -> None:
+        """The time from here on is what the line shows."""
+        self._began = self._clock()
+
+    def update(self, label: str, done: float, total: float | None, figures: str) -> None:
+        """Show a step; `done` of `total` in one unit, `total` None where the end is not known."""
+        if self._rich is None:
+            if self._began is None:
+                self.begin()
+            self._rich = self._new()
+            self._rich.start()
+        step = (label, total is None)
+        if self._task is None or step != self._step:
+            old = self._task
+            self._task = self._rich.add_task(label, total=total, figures=figures)
+            self._step = step
+            if old is not None:
+                self._rich.remove_task(old)
+        self._rich.update(self._task, completed=done, total=total, figures=figures)
+
+    def close(self) -> None:
+        """Take the line away; the next `update` shows it again."""
+        if self._rich is not None:
+            if self._task is not None:
+                self._rich.remove_task(self._task)
+            self._rich.stop()
+            self._rich = self._task = None
+
+    def _new(self) -> Progress:
+        return Progress(
+            _Spinner(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            _Share(),
+            _Figures(self._began or 0.0, self._clock),
+            console=Console(file=self._stream),
+            transient=True,
+        )

@@ -1,0 +1,117 @@
+"""How fast it goes and how long it still takes, from what was done so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui.units import duration, plural
+
+if TYPE_CHECKING:
+    from tui.cli.output import Progress
+    from tui.reading.events import ReadingEvent
+    from tui.server.types import PromptProgress
+
+Clock = Callable[[], float]
+
+
+def figures(rate: float, left_s: float | None = None) -> str:
+    """`210 tokens/s, ≈40 s left`; what is not known is left out."""
+    parts = []
+    if rate > 0:
+        parts.append(f"{rate:,.0f} tokens/s" if rate >= 10 else f"{rate:.1f} tokens/s")
+    if left_s is not None:
+        parts.append(f"≈{duration(max(0.0, left_s))} left")
+    return ", ".join(parts)
+
+
+def prompt_figures(event: PromptProgress) -> str:
+    """Of a prompt that is being processed; what was reused took no time."""
+    fresh = event.processed - event.cached
+    if fresh <= 0 or event.time_ms <= 0:
+        return ""
+    rate = fresh / event.time_ms * 1000
+    return figures(rate, (event.total - event.processed) / rate)
+
+
+class Written:
+    """Speed of a text that is being written, piece by piece; a piece is about a token."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._began = 0.0
+        self._pieces = 0
+
+    def piece(self) -> str:
+        """Count one more piece; the speed so far."""
+        now = self._clock()
+        if self._pieces == 0:
+            self._began = now
+        self._pieces += 1
+        spent = now - self._began
+        return figures((self._pieces - 1) / spent) if spent > 0 else ""
+
+
+class ReadingShown:
+    """The events of a summary as steps of progress, with speed and time left while its parts are read."""
+
+    def __init__(self, progress: Progress, clock: Clock = time.monotonic) -> None:
+        self._progress = progress
+        self._clock = clock
+        self._written = Written(clock)
+        self._label = ""
+        self._parts = 0
+        self._reused = 0
+        self._fresh = 0
+        self._began: float | None = None
+        self._processed: dict[int, int] = {}
+        self._under_way: dict[int, float] = {}
+
+    def show(self, event: ReadingEvent) -> None:
+        """Show one event."""
+        from tui.reading import events as e
+
+        show = self._progress.update
+        match event:
+            case e.PlanMade():
+                reused = f", {event.reused} of them finished earlier" if event.reused else ""
+                parts = "" if event.strategy == "single" else f" in {plural(event.chunks, 'part')}{reused}"
+                self._parts, self._reused = event.chunks, event.reused
+                self._step(f"Reading {event.tokens:,} tokens{parts}")
+            case e.ChunkStarted():
+                if self._began is None:
+                    self._began = self._clock()
+                self._step()
+            case e.ChunkProgress():
+                self._processed[event.index] = event.processed
+                # Reading a part and writing its notes take about as long; where the notes end is not known.
+                self._under_way[event.index] = 0.5 * event.processed / event.total if event.total else 0.0
+                self._step()
+            case e.ChunkDone(reused=True):
+                self._step()  # named already, all of them, by the plan
+            case e.ChunkDone():
+                self._fresh += 1
+                self._under_way.pop(event.index, None)
+                self._step(f"Read part {event.done} of {event.total}")
+            case e.GroupDone():
+                show(f"Merging notes, level {event.level}", event.done, event.total)
+            case e.LevelDone():
+                show(f"Merged {event.notes_before} notes into {event.notes_after}")
+            case e.SummaryDelta():
+                show("Writing the summary", figures=self._written.piece())
+            case e.SummaryRestarted():
+                self._written = Written(self._clock)
+                show(f"Asking for the summary again: {event.reason}")
+            case _:
+                pass
+
+    def _step(self, label: str = "") -> None:
+        self._label = label or self._label
+        read = self._fresh + sum(self._under_way.values())
+        spent = 0.0 if self._began is None else self._clock() - self._began
+        said = ""
+        if spent > 0:
+            left = spent / read * (self._parts - self._reused - read) if self._fresh else None
+            said = figures(sum(self._processed.values()) / spent, left)
+        self._progress.update(self._label, self._reused + read, self._parts or None, said)
