@@ -10,7 +10,16 @@ from typing import Any
 
 import msgspec
 
-from tui.chat.events import AnswerStarted, ChatEvent, Overflow, Resumed, TurnFailed, TurnFinished, UserStored
+from tui.chat.events import (
+    AnswerStarted,
+    ChatEvent,
+    Overflow,
+    Resumed,
+    TurnFailed,
+    TurnFinished,
+    TurnWithdrawn,
+    UserStored,
+)
 from tui.context.plan import ContextPlan
 from tui.context.slots import Kept
 from tui.documents.model import Document, Span
@@ -75,9 +84,13 @@ class FakeTalk:
         self.documents: list[Document] = []
         self.busy = False
         self._stop = asyncio.Event()
+        self._leaving = False
 
     async def attach(self, document: Document) -> None:
         self.documents.append(document)
+
+    async def detach(self, document: Document) -> None:
+        self.documents.remove(document)
 
     async def plan(self, draft: str) -> ContextPlan:
         return plan_of(sum(len(row.content.split()) for row in self.messages), draft, self.documents)
@@ -120,6 +133,12 @@ class FakeTalk:
                 self.busy = False
                 return
             yield step
+        if state == "stopped" and not text and not reasoning and not self._leaving:
+            self.busy = False
+            last = self.messages[-1]
+            draft = self.messages.pop().content if last.role == "user" else ""
+            yield TurnWithdrawn(draft=draft, messages=tuple(self.messages))
+            return
         answer = row(
             len(self.messages),
             "assistant",
@@ -134,7 +153,8 @@ class FakeTalk:
         self.busy = False
         yield TurnFinished(message=answer)
 
-    def stop(self) -> None:
+    def stop(self, *, leaving: bool = False) -> None:
+        self._leaving = leaving
         self._stop.set()
 
     async def resume(self) -> Resumed:
@@ -154,6 +174,7 @@ class FakeTalk:
 class FakeDesk:
     model_name = "Tiny-Test-Model-Q4.gguf"
     n_ctx = CONTEXT
+    largest_context = 4 * CONTEXT
 
     def __init__(self, engine: FakeEngine) -> None:
         self.engine = engine
@@ -211,6 +232,9 @@ class FakeEngine:
 
     async def sessions(self) -> Sequence[SessionRow]:
         return self.rows
+
+    async def delete(self, session_id: str) -> None:
+        self.rows = [row for row in self.rows if row.id != session_id]
 
     async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
         return next(((row, self.history_rows) for row in self.rows if row.id == session_id), None)

@@ -57,13 +57,19 @@ PLAN = ContextPlan(context=8192, system=41, documents=(("a", 1203), ("b", 7)), h
     [
         (120, "system 41   documents 1,210   history 2,000   draft 12   reserve 1,024   free 3,905   of 8,192"),
         (84, "system 41  documents 1,210  history 2,000  draft 12  reserve 1,024  free 3,905"),
-        (66, "sys 41  docs 1,210  hist 2,000  draft 12  res 1,024  free 3,905"),
-        (58, "sys 41 docs 1,210 hist 2,000 draft 12 res 1,024 free 3,905"),
+        (76, "sys 41  docs 1,210  hist 2,000  draft 12  res 1,024  free 3,905  of 8,192"),
+        (68, "sys 41 docs 1,210 hist 2,000 draft 12 res 1,024 free 3,905 of 8,192"),
+        (56, "4,287 used, free 3,905 of 8,192"),
         (30, "4,287 used, free 3,905"),
     ],
 )
 def test_numbers_are_exact_at_every_width(width: int, expected: str) -> None:
     assert meter_content(PLAN, width).plain.split("\n")[1] == expected
+
+
+def test_what_is_empty_gives_way_to_the_size_of_the_context() -> None:
+    plan = ContextPlan(context=8192, system=24, reserve=1024)
+    assert meter_content(plan, 56).plain.split("\n")[1] == "sys 24 res 1,024 free 7,144 of 8,192"
 
 
 def test_what_is_being_counted_again_is_marked() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.chat.conftest import OpenRuntime
 from tui.chat.conversation import Conversation
-from tui.chat.events import AnswerStarted, ChatEvent, Overflow, TurnFailed, TurnFinished, UserStored
+from tui.chat.events import AnswerStarted, ChatEvent, Overflow, TurnFailed, TurnFinished, TurnWithdrawn, UserStored
 from tui.documents.model import Document
 from tui.errors import StorageProblem, UsageProblem
 from tui.server.types import PromptProgress, Sampling, StreamFinished, TextDelta
@@ -121,23 +121,87 @@ async def test_stop_keeps_what_had_come_and_the_next_message_goes_on(open_tiny: 
         assert [row.state for row in conversation.messages] == ["complete", "stopped", "complete", "stopped"]
 
 
-async def test_a_stop_before_the_first_word_leaves_the_question(open_tiny: OpenRuntime) -> None:
+async def stopped_at_once(
+    conversation: Conversation, events: AsyncGenerator[ChatEvent, None], **how: bool
+) -> ChatEvent:
+    """The last event of a turn that is stopped while its prompt is processed."""
+    last: ChatEvent | None = None
+    async with contextlib.aclosing(events) as stream:
+        async for event in stream:
+            last = event
+            if isinstance(event, AnswerStarted):
+                conversation.stop(**how)
+    assert last is not None
+    return last
+
+
+async def test_a_message_stopped_before_the_first_word_is_given_back(open_tiny: OpenRuntime) -> None:
     async with open_tiny(ctx_size=8192) as runtime:
         conversation = await Conversation.create(runtime, documents=[document(300)])
-        events = []
-        async with contextlib.aclosing(conversation.send("Read it.", sampling=GREEDY)) as stream:
-            async for event in stream:
-                events.append(event)
-                if isinstance(event, AnswerStarted):
-                    conversation.stop()
-        last = events[-1]
-        assert isinstance(last, TurnFinished)
-        assert (last.message.state, last.message.content) == ("stopped", "")
+        sessions = runtime.store.sessions
+        alone = (await conversation.plan("")).prompt_tokens
+        for _ in range(2):
+            last = await stopped_at_once(conversation, conversation.send("Read it.", sampling=GREEDY))
+            assert isinstance(last, TurnWithdrawn)
+            assert (last.draft, last.messages) == ("Read it.", ())
+            assert conversation.messages == sessions.messages(conversation.session.id) == []
+            # Sent again it stands there once, not twice.
+            assert (await conversation.plan("")).prompt_tokens == alone
         # The whole document was not processed, so keeping the slot now would cost all of it.
         assert await conversation.settle() is None
+        await idle(conversation)
+
+        async with contextlib.aclosing(conversation.send("Read it.", sampling=GREEDY)) as events:
+            await until_text(events)
+        answered = list(conversation.messages)
+        assert [row.role for row in answered] == ["user", "assistant"]
+        assert answered[0].parent_id is None
+        last = await stopped_at_once(conversation, conversation.send("And?", sampling=GREEDY))
+        assert isinstance(last, TurnWithdrawn)
+        assert conversation.messages == sessions.messages(conversation.session.id) == answered
+        # An answer that was to be replaced stands again.
+        last = await stopped_at_once(conversation, conversation.retry(sampling=GREEDY))
+        assert isinstance(last, TurnWithdrawn)
+        assert (last.draft, list(last.messages)) == ("", answered)
+        assert conversation.messages == sessions.messages(conversation.session.id) == answered
+
+
+async def test_who_leaves_before_the_first_word_finds_the_question_again(open_tiny: OpenRuntime) -> None:
+    async with open_tiny(ctx_size=8192) as runtime:
+        conversation = await Conversation.create(runtime, documents=[document(300)])
+        last = await stopped_at_once(conversation, conversation.send("Read it.", sampling=GREEDY), leaving=True)
+        assert isinstance(last, TurnFinished)
+        assert (last.message.state, last.message.content) == ("stopped", "")
         plan = await conversation.plan("Now?")
         assert plan.history == 0
         assert plan.draft > (await conversation.plan("")).draft
+
+
+async def test_a_withdrawn_message_is_not_deleted_with_its_session(open_tiny: OpenRuntime) -> None:
+    async with open_tiny(ctx_size=8192) as runtime:
+        conversation = await Conversation.create(runtime)
+        last = await stopped_at_once(conversation, conversation.send("word " * 900, sampling=GREEDY))
+        assert isinstance(last, TurnWithdrawn)
+        await conversation.close()
+        assert runtime.store.sessions.get(conversation.session.id) is not None
+
+
+async def test_detached_documents_are_gone_for_good(open_tiny: OpenRuntime) -> None:
+    async with open_tiny(ctx_size=2048) as runtime:
+        large, small = document(300, "large.txt"), document(5, "small.txt")
+        conversation = await Conversation.create(runtime, documents=[small])
+        before = await conversation.plan("Hello?")
+        await conversation.attach(large)
+        assert not (await conversation.plan("Hello?")).fits
+        await conversation.detach(large)
+        assert await conversation.plan("Hello?") == before
+        again = await Conversation.open(runtime, conversation.session.id)
+        assert [known.name for known in again.documents] == ["small.txt"]
+        assert await again.plan("Hello?") == before
+        with pytest.raises(UsageProblem):
+            await conversation.detach(large)
+        await conversation.attach(large)
+        assert [known.name for known in conversation.documents] == ["small.txt", "large.txt"]
 
 
 async def test_closing_the_generator_stops_and_keeps(open_tiny: OpenRuntime) -> None:

@@ -51,7 +51,7 @@ def restore(slot: int) -> Restored:
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch) -> None:
     """No clock, no blinking, no animation."""
-    monkeypatch.setattr("tui.app.screens.chat.monotonic", lambda: 100.0)
+    monkeypatch.setattr("tui.app.screens.answering.monotonic", lambda: 100.0)
     monkeypatch.setattr("textual.widgets.TextArea.cursor_blink", False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
 
@@ -68,8 +68,8 @@ async def answering(pilot: Pilot[Any]) -> None:
     assert isinstance(app, LongscrollApp)
     app.chat.composer.load("What does the report say?")
     await pilot.press("enter")
-    await until(pilot, lambda: app.chat._pieces > 100)
-    app.chat._tick()
+    await until(pilot, lambda: app.chat.answering.pieces > 100)
+    app.chat.answering.tick()
     await pilot.pause(0.2)
 
 

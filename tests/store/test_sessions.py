@@ -155,3 +155,29 @@ def test_attachments_in_order_under_the_names_given(store: Store) -> None:
         (second, "./two.txt"),
         (first, "bad \udcff name.txt"),
     ]
+
+
+def test_a_detached_document_stays_in_the_cache(store: Store) -> None:
+    session, other = store.sessions.create("t").id, store.sessions.create("u").id
+    document = put_document(store, "one.txt")
+    for each in (session, other):
+        store.sessions.attach(each, document, "one.txt")
+    assert store.sessions.detach(session, document)
+    assert not store.sessions.detach(session, document)
+    assert store.sessions.attachments(session) == []
+    assert [row.id for row in store.sessions.attachments(other)] == [document]
+    assert store.documents.data(document)
+
+
+def test_the_active_path_can_end_earlier(store: Store) -> None:
+    session = store.sessions.create("t").id
+    first = store.sessions.add_message(session, "user", "q")
+    store.sessions.add_message(session, "assistant", "a")
+    store.sessions.rewind(session, first.id)
+    assert store.sessions.messages(session) == [first]
+    store.sessions.rewind(session, None)
+    assert store.sessions.messages(session) == []
+    other = store.sessions.create("u").id
+    for wrong, message in ((other, first.id), ("nothere", None)):
+        with pytest.raises(StorageProblem):
+            store.sessions.rewind(wrong, message)

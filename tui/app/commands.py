@@ -21,6 +21,7 @@ COMMANDS = (
     Command(
         "attach", "PATH", "Put a document before the conversation: a PDF, text, Markdown, code or a folder", "attach"
     ),
+    Command("detach", "[NAME]", "Take a document out of the conversation", "detach"),
     Command("sessions", "", "Open an earlier conversation", "sessions"),
     Command("new", "", "Begin a new conversation", "new_session"),
     Command("retry", "", "Answer the last message again, or start the server again", "again"),

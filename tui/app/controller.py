@@ -44,12 +44,15 @@ class View(Protocol):
     def prompt_progress(self, progress: PromptProgress) -> None: ...
     def answer_delta(self, text: str, *, reasoning: bool) -> None: ...
     def answer_ended(self, row: MessageRow | None, notice: str) -> None: ...
+    def answer_withdrawn(self, messages: Sequence[MessageRow], draft: str) -> None: ...
     def answer_failed(self, row: MessageRow | None, what: str, remedy: str) -> None: ...
     def overflow(self, overflow: Overflow) -> None: ...
     def turn_over(self) -> None: ...
     def planned(self, plan: ContextPlan, draft: str) -> None: ...
     def reading(self, path: str) -> None: ...
-    def attached(self, document: Document) -> None: ...
+    def counting(self, document: Document) -> None: ...
+    def attached(self, document: Document, plan: ContextPlan | None) -> None: ...
+    def detached(self, document: Document) -> None: ...
     def not_attached(self, path: str, error: LongscrollError | None) -> None:
         """`error` is None when the reading was stopped."""
         ...
@@ -77,6 +80,10 @@ class Controller:
         self._counting = asyncio.Lock()
         self._reading: asyncio.Future[Document] | None = None
         self._planning: asyncio.Future[ContextPlan] | None = None
+        self.answering = False
+        """Whether a message is being answered."""
+        self.failed = False
+        """Whether the engine could not be opened or ended, and waits for `restart`."""
         self._died: asyncio.Future[LongscrollError] | None = None
         self._lost = False
         """Whether the server has died: nothing more is asked of it."""
@@ -101,6 +108,11 @@ class Controller:
         return self._closing.is_set()
 
     @property
+    def largest_context(self) -> int:
+        """The context the model was trained for, in tokens; 0 when not known."""
+        return 0 if self._desk is None else self._desk.largest_context
+
+    @property
     def session_id(self) -> str:
         return self._session
 
@@ -109,6 +121,7 @@ class Controller:
         try:
             while not self._closing.is_set():
                 self._again.clear()
+                self.failed = False
                 try:
                     async with self.engine.open(self._reporter()) as desk:
                         await self._at(desk)
@@ -117,6 +130,7 @@ class Controller:
                     known = await self._recorded(error)
                     if not self._closing.is_set():
                         await self._show_stored(self._session)
+                        self.failed = True
                         self._view.engine_failed(known)
                         await _first(self._closing.wait(), self._again.wait())
         finally:
@@ -195,7 +209,7 @@ class Controller:
     def stop(self) -> None:
         """Stop the answer that is under way, or the reading of a document."""
         if self._talk is not None:
-            self._talk.stop()
+            self._talk.stop(leaving=self.closing)
         if self._reading is not None:
             self._reading.cancel()
 
@@ -270,23 +284,30 @@ class Controller:
             self._session = session_id
             self._view.session_opened(*found, ())
 
-    async def send(self, text: str) -> None:
-        """Send a message and tell the view what happens."""
+    async def send(self, text: str, *, counted: bool = False) -> None:
+        """Send a message and tell the view what happens; `counted`: it has been planned just so."""
         if self._talk is not None and not self.busy and not self._lost:
-            await self._turn(self._talk, self._talk.send(text))
+            await self._turn(self._talk, self._talk.send(text), None if counted else text)
+        else:
+            self._view.turn_over()
 
     async def retry(self) -> None:
         """Answer the last message again."""
         if self._talk is not None and not self.busy and not self._lost:
             await self._turn(self._talk, self._talk.retry())
+        else:
+            self._view.turn_over()
 
-    async def _turn(self, talk: Talk, events: AsyncGenerator[ChatEvent, None]) -> None:
-        from tui.chat.events import AnswerStarted, Overflow, TurnFailed, TurnFinished, UserStored
+    async def _turn(self, talk: Talk, events: AsyncGenerator[ChatEvent, None], uncounted: str | None = None) -> None:
+        from tui.chat.events import AnswerStarted, Overflow, TurnFailed, TurnFinished, TurnWithdrawn, UserStored
         from tui.server.types import PromptProgress, ReasoningDelta, TextDelta
 
         view = self._view
         async with self._work:
+            self.answering = True
             try:
+                if uncounted is not None:
+                    view.planned(await talk.plan(uncounted), uncounted)
                 async with contextlib.aclosing(events) as stream:
                     async for event in stream:
                         if isinstance(event, TextDelta):
@@ -301,12 +322,16 @@ class Controller:
                             view.answer_started()
                         elif isinstance(event, TurnFinished):
                             view.answer_ended(event.message, event.notice)
+                        elif isinstance(event, TurnWithdrawn):
+                            view.answer_withdrawn(event.messages, event.draft)
                         elif isinstance(event, TurnFailed):
                             view.answer_failed(event.message, event.what, event.remedy)
                         elif isinstance(event, Overflow):
                             view.overflow(event)
-            except LongscrollError as error:
-                view.problem(error)
+            except Exception as error:  # noqa: BLE001  # a known one is told, another recorded as well
+                view.problem(await self._recorded(error))
+            finally:
+                self.answering = False
         view.turn_over()
 
     async def attach(self, path: str) -> None:
@@ -325,17 +350,43 @@ class Controller:
         reading = self._reading = asyncio.ensure_future(self.engine.read(path))
         try:
             document = await reading
+            self._view.counting(document)
             await talk.attach(document)
-        except LongscrollError as error:
-            self._view.not_attached(path, error)
+        except Exception as error:  # noqa: BLE001  # a known one is told, another recorded as well
+            self._view.not_attached(path, await self._recorded(error))
         except asyncio.CancelledError:
             if _being_cancelled():
                 raise
             self._view.not_attached(path, None)
         else:
-            self._view.attached(document)
+            self._view.attached(document, await self._counted(talk))
         finally:
             self._reading = None
+
+    async def _counted(self, talk: Talk) -> ContextPlan | None:
+        """The plan without a draft; None when it cannot be made, which is told."""
+        try:
+            return await talk.plan("")
+        except LongscrollError as error:
+            self._view.problem(error)
+            return None
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        return () if self._talk is None else tuple(self._talk.documents)
+
+    async def detach(self, document: Document) -> None:
+        """Take a document out of the conversation."""
+        async with self._work:
+            if (talk := self._talk) is None:
+                return
+            try:
+                await talk.detach(document)
+            except LongscrollError as error:
+                self._view.problem(error)
+            else:
+                self._view.detached(document)
+        self._view.session_ready()
 
     async def plan(self, draft: str) -> None:
         """Count what the next request would hold; nothing is counted while something else is under way."""

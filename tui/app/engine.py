@@ -9,6 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tui.paths import ensure
+
 if TYPE_CHECKING:
     from tui.chat.events import ChatEvent, Resumed
     from tui.context.plan import ContextPlan
@@ -33,10 +35,11 @@ class Talk(Protocol):
     @property
     def busy(self) -> bool: ...
     async def attach(self, document: Document) -> None: ...
+    async def detach(self, document: Document) -> None: ...
     async def plan(self, draft: str) -> ContextPlan: ...
     def send(self, text: str) -> AsyncGenerator[ChatEvent, None]: ...
     def retry(self) -> AsyncGenerator[ChatEvent, None]: ...
-    def stop(self) -> None: ...
+    def stop(self, *, leaving: bool = False) -> None: ...
     async def resume(self) -> Resumed: ...
     async def settle(self, on_progress: Callable[[PromptProgress], None] | None = None) -> Kept | None: ...
     async def close(self) -> None: ...
@@ -49,6 +52,11 @@ class Desk(Protocol):
     def model_name(self) -> str: ...
     @property
     def n_ctx(self) -> int: ...
+    @property
+    def largest_context(self) -> int:
+        """The context the model was trained for, in tokens; 0 when not known."""
+        ...
+
     @property
     def warnings(self) -> Sequence[str]: ...
     async def talk(self, session_id: str) -> Talk:
@@ -70,7 +78,11 @@ class Engine(Protocol):
 
     def open(self, on_state: OnState) -> AbstractAsyncContextManager[Desk]: ...
     async def sessions(self) -> Sequence[SessionRow]:
-        """Newest first; needs no running server."""
+        """Newest first; needs no running server. One in which nothing was said is titled by its documents."""
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a conversation that is not open, with its slot files."""
         ...
 
     async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
@@ -95,6 +107,10 @@ class LocalDesk:
     @property
     def n_ctx(self) -> int:
         return self._runtime.n_ctx
+
+    @property
+    def largest_context(self) -> int:
+        return self._runtime.model.n_ctx_train if self._runtime.model else 0
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -139,7 +155,23 @@ class LocalEngine:
             yield LocalDesk(runtime)
 
     async def sessions(self) -> Sequence[SessionRow]:
-        return await asyncio.to_thread(self._store.sessions.list)
+        return await asyncio.to_thread(self._listed)
+
+    def _listed(self) -> Sequence[SessionRow]:
+        from msgspec.structs import replace
+
+        def titled(row: SessionRow) -> SessionRow:
+            names = () if row.title else (known.name for known in self._store.sessions.attachments(row.id))
+            return replace(row, title=row.title or ", ".join(names))
+
+        return [titled(row) for row in self._store.sessions.list()]
+
+    async def delete(self, session_id: str) -> None:
+        from tui.store.slotfiles import SlotFiles
+
+        await asyncio.to_thread(self._store.sessions.delete, session_id)
+        # They hold the conversation's text as well.
+        await asyncio.to_thread(lambda: SlotFiles(ensure(self._paths.slots)).remove_session(session_id))
 
     async def history(self, session_id: str) -> tuple[SessionRow, Sequence[MessageRow]] | None:
         session = await asyncio.to_thread(self._store.sessions.get, session_id)

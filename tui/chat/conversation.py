@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from tui.chat.answer import Answer
-from tui.chat.events import AnswerStarted, ChatEvent, Overflow, Resumed, TurnFailed, TurnFinished, UserStored
+from tui.chat.events import (
+    AnswerStarted,
+    ChatEvent,
+    Overflow,
+    Resumed,
+    TurnFailed,
+    TurnFinished,
+    TurnWithdrawn,
+    UserStored,
+)
 from tui.chat.turns import History, history_of, opening, title_of
 from tui.context.diagnosed import diagnosed
 from tui.context.plan import ContextPlan, PlanParts, make_plan
@@ -52,6 +61,7 @@ class Conversation:
         self._answer: Answer | None = None
         self._restored = 0
         self._unsettled = False
+        self._leaving = False
 
     @classmethod
     async def create(
@@ -108,6 +118,23 @@ class Conversation:
         await asyncio.to_thread(store.sessions.attach, self.session.id, document_id, document.path)
         if document_id not in attached:
             self.documents.append(document)
+            self._unsettled = False  # the slot holds another opening now
+
+    async def detach(self, document: Document) -> None:
+        """Take one of `documents` out of the conversation. Raises UsageProblem when it is not among them."""
+        self._refuse_when_busy()
+        if document not in self.documents:
+            raise UsageProblem(f"{document.name} is not attached to this conversation.", "Name one that is.")
+        sessions = self.runtime.store.sessions
+        at = self.documents.index(document)
+        rows = await asyncio.to_thread(sessions.attachments, self.session.id)
+        same = [row for row in rows if (row.sha256, row.name) == (document.sha256, document.name)]
+        # The same file read twice is attached twice only when it was read differently: its order tells them apart.
+        nth = sum((known.sha256, known.name) == (document.sha256, document.name) for known in self.documents[:at])
+        if same:
+            await asyncio.to_thread(sessions.detach, self.session.id, same[min(nth, len(same) - 1)].id)
+        del self.documents[at]
+        self._unsettled = False
 
     async def plan(self, draft: str) -> ContextPlan:
         """What the next request would hold, counted exactly. Texts without an answer count as part of the draft."""
@@ -127,7 +154,8 @@ class Conversation:
         """Send a message and yield what happens; closing the generator stops the answer and keeps what had come.
 
         Either one Overflow (nothing was sent or stored), or UserStored, AnswerStarted, the stream's events, and
-        TurnFinished or TurnFailed. What goes wrong before the message is stored is raised as LongscrollError.
+        TurnFinished, TurnFailed or TurnWithdrawn. What goes wrong before the message is stored is raised as a
+        LongscrollError.
         """
         async with contextlib.aclosing(self._turn(text, sampling)) as turn:
             async for event in turn:
@@ -142,8 +170,13 @@ class Conversation:
             async for event in turn:
                 yield event
 
-    def stop(self) -> None:
-        """Stop the answer that is under way; its generator ends with TurnFinished in the state `stopped`."""
+    def stop(self, *, leaving: bool = False) -> None:
+        """Stop the answer that is under way; its generator ends with TurnFinished in the state `stopped`.
+
+        Before anything of the answer has come it ends with TurnWithdrawn; not when `leaving`, since nobody is there
+        then to take the message back.
+        """
+        self._leaving = leaving
         if self._answer is not None:
             self._answer.stop()
 
@@ -177,7 +210,8 @@ class Conversation:
     async def close(self) -> None:
         """Stop what is under way; a session in which nothing was said or attached leaves no trace."""
         self.stop()
-        if not self.messages and not self.documents:
+        # A title alone: a message was withdrawn, and is still in the tree.
+        if not self.messages and not self.documents and not self.session.title:
             await asyncio.to_thread(self.runtime.store.sessions.delete, self.session.id)
 
     async def _boundary(self) -> tuple[int, ...]:
@@ -199,7 +233,8 @@ class Conversation:
 
     async def _turn(self, text: str | None, sampling: Sampling | None) -> AsyncGenerator[ChatEvent, None]:
         self._refuse_when_busy()
-        self._busy = True
+        self._busy, self._leaving = True, False
+        before = list(self.messages)
         try:
             rows = list(self.messages) if text is not None else self._up_to_question()
             history = history_of(rows)
@@ -214,7 +249,9 @@ class Conversation:
             if text is not None:
                 rows.append(await self._store_user(text))
                 yield UserStored(rows[-1])
-            async with contextlib.aclosing(self._answered(prompt, rows, sampling)) as answer:
+            elif not any(row.content for row in before[len(rows) :]):
+                before = rows[:-1]  # there is no earlier answer to go back to
+            async with contextlib.aclosing(self._answered(prompt, rows, before, sampling)) as answer:
                 async for event in answer:
                     yield event
         finally:
@@ -239,9 +276,9 @@ class Conversation:
         return row
 
     async def _answered(
-        self, prompt: Prompt, rows: list[MessageRow], sampling: Sampling | None
+        self, prompt: Prompt, rows: list[MessageRow], before: list[MessageRow], sampling: Sampling | None
     ) -> AsyncGenerator[ChatEvent, None]:
-        """The answer to the last of `rows`, a message of the user."""
+        """The answer to the last of `rows`, a message of the user; `before` is the path to go back to without one."""
         runtime = self.runtime
         try:
             row = await asyncio.to_thread(
@@ -270,7 +307,10 @@ class Conversation:
             async with contextlib.aclosing(answer.events()) as events:
                 async for event in events:
                     yield event
-            yield await self._outcome(answer, row)
+            outcome = await self._outcome(answer, row)
+            if isinstance(outcome, TurnFinished) and answer.state == "stopped" and not (answer.begun or self._leaving):
+                outcome = await self._withdrawn(rows, before) or outcome
+            yield outcome
         finally:
             self._answer = None
             if not answer.over:
@@ -278,7 +318,20 @@ class Conversation:
             # Only a slot that holds the whole prompt can be settled for next to nothing.
             self._unsettled = self._unsettled or answer.begun
 
-    async def _outcome(self, answer: Answer, row: MessageRow) -> TurnFinished | TurnFailed:
+    async def _withdrawn(self, rows: list[MessageRow], before: list[MessageRow]) -> TurnWithdrawn | None:
+        """The path without the message that got no answer; None when that cannot be written, so that it stays."""
+        try:
+            await asyncio.to_thread(
+                self.runtime.store.sessions.rewind, self.session.id, before[-1].id if before else None
+            )
+        except StorageProblem as error:
+            self.runtime.warn(str(error))
+            return None
+        self.messages = before
+        stands = any(row.id == rows[-1].id for row in before)
+        return TurnWithdrawn(draft="" if stands else rows[-1].content, messages=tuple(before))
+
+    async def _outcome(self, answer: Answer, row: MessageRow) -> TurnFinished | TurnWithdrawn | TurnFailed:
         failure = answer.failure
         if failure is not None and not isinstance(failure, LongscrollError):
             raise failure

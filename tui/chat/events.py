@@ -41,6 +41,18 @@ class TurnFinished(msgspec.Struct, frozen=True, kw_only=True):
     """Why fewer tokens were reused than had been restored, in a sentence; empty when all were."""
 
 
+class TurnWithdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    """The user stopped before anything of an answer had come: the conversation is what it was before.
+
+    The message stays in the tree, off the active path.
+    """
+
+    draft: str
+    """The message as it was written, to go back into the composer; empty when an earlier answer to it stands again."""
+    messages: tuple[MessageRow, ...]
+    """The active path now."""
+
+
 class TurnFailed(msgspec.Struct, frozen=True, kw_only=True):
     """The answer broke off. What had come so far is kept in `message` (None when not even its row could be stored)."""
 
@@ -49,7 +61,7 @@ class TurnFailed(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
-ChatEvent = Overflow | UserStored | AnswerStarted | StreamEvent | TurnFinished | TurnFailed
+ChatEvent = Overflow | UserStored | AnswerStarted | StreamEvent | TurnFinished | TurnWithdrawn | TurnFailed
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):

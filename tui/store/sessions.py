@@ -231,6 +231,20 @@ class SessionStore:
                 raise _gone(session_id) from error
             raise
 
+    def detach(self, session_id: str, document_id: int) -> bool:
+        """Take a document out of a session; the document itself stays. False when it was not attached."""
+        with self._connection.transaction() as db:
+            sql = "DELETE FROM attachments WHERE session_id = ? AND document_id = ?"
+            return db.execute(sql, (session_id, document_id)).rowcount == 1
+
+    def rewind(self, session_id: str, message_id: int | None) -> None:
+        """Let the active path end at an earlier message, None for an empty one; what followed stays in the tree."""
+        with self._connection.transaction() as db:
+            if message_id is not None:
+                _check_parent(db, session_id, message_id)
+            if db.execute("UPDATE sessions SET head = ? WHERE id = ?", (message_id, session_id)).rowcount == 0:
+                raise _gone(session_id)
+
     def attachments(self, session_id: str) -> _Documents:
         """The documents of a session in the order they were attached."""
         columns = ", ".join("a.path" if name == "path" else f"d.{name}" for name in COLUMNS.split(", "))

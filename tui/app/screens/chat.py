@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from time import monotonic
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
@@ -14,20 +14,22 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, TextArea
 
-from tui.app import activity
+from tui.app import activity, notes
 from tui.app.activity import Activity
 from tui.app.commands import names, parse, unquoted
 from tui.app.controller import Controller
 from tui.app.engine import Engine
+from tui.app.notes import literal
+from tui.app.screens.answering import Answering, since_question
 from tui.app.screens.problem import ProblemScreen
 from tui.app.widgets.composer import Composer
-from tui.app.widgets.meter import GROWING, NOTHING, TYPED, ContextMeter
+from tui.app.widgets.meter import NOTHING, TYPED, ContextMeter
 from tui.app.widgets.status import StatusLine
 from tui.app.widgets.titlebar import TitleBar
 from tui.app.widgets.transcript import Entry, TranscriptView, warm_up
 from tui.errors import LongscrollError
-from tui.text import display_safe, one_line
-from tui.units import duration, plural, size, tokens
+from tui.text import one_line
+from tui.units import size, tokens
 
 if TYPE_CHECKING:
     from tui.chat.events import Overflow, Resumed
@@ -70,24 +72,23 @@ class ChatScreen(Screen[None]):
     def __init__(self, engine: Engine, *, session: str = "", documents: Sequence[str] = ()) -> None:
         super().__init__()
         self.controller = Controller(engine, self, session=session, documents=documents)
-        self._answer: Entry | None = None
         self._waiting: Entry | None = None
         """The note about a document that is being read."""
         self._shown = ""
         """Id of the session in the transcript."""
         self._warnings: list[str] = []
         self._warned: set[str] = set()
-        self._sent = ""
-        self._asked_at = 0.0
-        self._first_at = 0.0
-        self._pieces = 0
-        self._thinking = False
-        self._ticker: Timer | None = None
+        self._unsent = ""
+        """What was sent and is not in the conversation yet."""
+        self._queued: Entry | None = None
+        """A message that waits for the model."""
+        self._told_no_room = False
         self._counter: Timer | None = None
         self._plan: ContextPlan | None = None
-        """Of the draft as it was counted last."""
-        self._sent_plan: ContextPlan | None = None
-        """Of what the answer under way answers."""
+        """As it was counted last, and of which draft."""
+        self._planned = ""
+        self._sent = ""
+        self._queued_text = ""
 
     def compose(self) -> ComposeResult:
         yield TitleBar()
@@ -104,7 +105,8 @@ class ChatScreen(Screen[None]):
         self.status = self.query_one(StatusLine)
         self.bar = self.query_one(TitleBar)
         self.status.activity = activity.STARTING
-        self._ticker = self.set_interval(STATUS_EVERY, self._tick, pause=True)
+        self.answering = Answering(self.transcript, self.meter, self._show)
+        self.answering.clock = self.set_interval(STATUS_EVERY, self.answering.tick, pause=True)
         # The engine's imports are heavy: the first paint comes before them.
         self.call_after_refresh(self._begin)
 
@@ -135,7 +137,10 @@ class ChatScreen(Screen[None]):
         self._show(Activity(label="Opening the conversation", tone="busy"))
 
     def engine_failed(self, error: LongscrollError) -> None:
-        self._end_answer("")
+        self.answering.end("")
+        queued = self._take_queued()
+        if queued:
+            self.composer.give_back(queued)
         self._show(Activity(label="The server is not running", hint="Ctrl+R starts it again", tone="bad"))
         self._problem_note(error.what, error.remedy)
 
@@ -145,7 +150,8 @@ class ChatScreen(Screen[None]):
             elif answer == "quit":
                 self._start("quit", self.app.run_action, "quit")
 
-        self.app.push_screen(ProblemScreen("No model to talk to", error, again="Try again"), answered)
+        dialog = ProblemScreen("No model to talk to", error, again="Try again", typed=self.composer.insert)
+        self.app.push_screen(dialog, answered)
 
     # The conversation
 
@@ -154,18 +160,27 @@ class ChatScreen(Screen[None]):
     ) -> None:
         self._titled(session.title)
         self.composer.forget()
+        # Never the figures of another conversation.
+        self._plan = None
+        self._told_no_room = False
+        self.meter.show(None)
+        if self.controller.ready:
+            self.meter.note = "… the context is being counted"
+        queued = self._take_queued()
         if session.id != self._shown:
             if self._shown:
                 self.transcript.clear()
             self._shown = session.id
             for document in documents:
-                self._document_note(document)
+                self.transcript.add_message("note", notes.attached(document))
             for row in messages:
                 self._show_row(row)
         for warning in self._warnings:
-            self.transcript.add_message("note", _literal(warning))
+            self.transcript.add_message("note", literal(warning))
         self._warnings = []
         self.composer.remember(*(row.content for row in messages if row.role == "user"))
+        if queued:
+            self._queue(queued)
 
     def _titled(self, title: str) -> None:
         self.bar.title = one_line(title) or "New conversation"
@@ -180,99 +195,67 @@ class ChatScreen(Screen[None]):
         self._show(Activity(label="Bringing the conversation's tokens back", tone="busy"))
 
     def resumed(self, resumed: Resumed) -> None:
-        if resumed.tokens:
-            instead = f" instead of ≈{duration(resumed.instead_of_s)}" if resumed.instead_of_s else ""
-            took = duration(resumed.seconds)
-            self.transcript.add_message("note", f"Restored {tokens(resumed.tokens)} tokens in {took}{instead}.")
-        if resumed.reason:
-            self.transcript.add_message("note", _literal(resumed.reason))
+        for sentence in notes.restored(resumed):
+            self.transcript.add_message("note", sentence)
 
     def session_ready(self) -> None:
         self._show(activity.READY)
-        self._count()
+        queued = self._take_queued()
+        if queued and self.controller.ready:
+            self._send(queued)
+        else:
+            self._count()
 
     # An answer
 
     def user_stored(self, row: MessageRow, title: str) -> None:
-        self.composer.sent(self._sent)
+        self.composer.sent(self._unsent)
+        self._unsent = ""
         self._titled(title)
         self.transcript.add_message("user", row.content)
         self.transcript.action_scroll_end()
 
     def answer_started(self) -> None:
-        self._answer = self.transcript.add_message("assistant", live=True)
-        self._asked_at = monotonic()
-        self._pieces = 0
-        self._sent_plan = self._plan
-        self._show(Activity(label="Reading the prompt", hint="Esc stops", tone="busy"))
+        self.answering.start(self._plan if self._plan is not None and self._planned == self._sent else None)
 
     def prompt_progress(self, progress: PromptProgress) -> None:
-        if not self._pieces:
-            self._show(activity.of_prompt(progress))
+        self.answering.progress(progress)
 
     def answer_delta(self, text: str, *, reasoning: bool) -> None:
-        if self._answer is None:
-            return
-        if not self._pieces:
-            self._first_at = monotonic()
-            if self._ticker is not None:
-                self._ticker.resume()
-        self._pieces += 1
-        self._thinking = reasoning
-        self.transcript.append(self._answer, text, reasoning=reasoning)
-
-    def _tick(self) -> None:
-        if self._pieces and self._answer is not None:
-            since = monotonic() - self._first_at
-            first_after = self._first_at - self._asked_at
-            self._show(activity.of_answer(self._pieces, since, first_after, thinking=self._thinking))
-            self._grow()
-
-    def _grow(self) -> None:
-        """The meter while an answer comes: what was sent is history, and nearly every piece is a token of it."""
-        plan = self._sent_plan
-        if plan is not None:
-            from msgspec.structs import replace
-
-            self.meter.plan = replace(plan, history=plan.history + plan.draft + self._pieces, draft=0)
-            self.meter.estimated = GROWING
+        self.answering.add(text, reasoning=reasoning)
 
     def answer_ended(self, row: MessageRow | None, notice: str) -> None:
-        self._end_answer(activity.of_row(row) if row is not None else "")
+        self.answering.end(activity.of_row(row) if row is not None else "")
         if notice:
-            self.transcript.add_message("note", _literal(notice))
+            self.transcript.add_message("note", literal(notice))
 
     def answer_failed(self, row: MessageRow | None, what: str, remedy: str) -> None:
-        self._end_answer(activity.of_row(row) if row is not None else "")
+        self.answering.end(activity.of_row(row) if row is not None else "")
         self._problem_note(what, remedy, "Ctrl+R asks again.")
 
-    def _end_answer(self, status: str) -> None:
-        if self._ticker is not None:
-            self._ticker.pause()
-        answer, self._answer = self._answer, None
-        if answer is None:
-            return
-        self.transcript.finish(answer, status=status or None)
-        if not answer.text and not answer.reasoning and not answer.status:
-            self.transcript.remove_message(answer)
+    def answer_withdrawn(self, messages: Sequence[MessageRow], draft: str) -> None:
+        self.answering.take_back()
+        shown = since_question(self.transcript)
+        if draft:
+            for entry in shown:
+                self.transcript.remove_message(entry)
+            self.composer.give_back(draft)
+            self.notify("Stopped before the answer began: the message is back in the composer.", markup=False)
+        elif not any(entry.kind == "assistant" for entry in shown):
+            # The answer that was to be replaced stands again.
+            last = max((at for at, row in enumerate(messages) if row.role == "user"), default=-1)
+            for row in messages[last + 1 :]:
+                self._show_row(row)
 
     def overflow(self, overflow: Overflow) -> None:
-        plan = overflow.plan
-        self.meter.plan = plan
-        self.meter.estimated = NOTHING
-        parts = [f"system {tokens(plan.system)}"]
-        parts += [f"{one_line(name, 40)} {tokens(count)}" for name, count in plan.documents]
-        parts += [f"history {tokens(plan.history)}", f"this message {tokens(plan.draft)}"]
-        parts.append(f"kept for the answer {tokens(plan.reserve)}")
-        self._problem_note(
-            f"This message needs {tokens(overflow.needed)} tokens with the room kept for the answer; "
-            f"the context holds {tokens(overflow.available)}. Nothing was sent.",
-            f"{' · '.join(parts)}. The draft is still in the composer: shorten it, begin a new conversation (Ctrl+N), "
-            "or start longscroll with a larger --ctx-size.",
-        )
+        self.meter.show(overflow.plan)
+        self._problem_note(*notes.overflow(overflow.plan, self.controller.largest_context))
 
     def turn_over(self) -> None:
-        self._end_answer("")
+        self.answering.end("")
+        unsent, self._unsent = self._unsent, ""
+        if unsent:
+            self.composer.give_back(unsent)
         self._show(activity.READY)
         self._count()
 
@@ -280,45 +263,58 @@ class ChatScreen(Screen[None]):
         self._problem_note(error.what, error.remedy)
 
     def _problem_note(self, *sentences: str) -> None:
-        text = "\n".join(_literal(sentence) for sentence in sentences if sentence)
+        text = "\n".join(literal(sentence) for sentence in sentences if sentence)
         self.transcript.add_message("error", text)
         self.transcript.action_scroll_end()
 
     # Documents
 
     def reading(self, path: str) -> None:
-        name = _literal(path)
+        name = literal(path)
         self._waiting = self.transcript.add_message("note", f"Reading {name} …")
         self._show(Activity(label=f"Reading {one_line(path, 60)}", hint="Esc stops", tone="busy"))
 
-    def attached(self, document: Document) -> None:
+    def counting(self, document: Document) -> None:
+        self._show(Activity(label=f"Counting the tokens of {one_line(document.name, 60)}", tone="busy"))
+
+    def attached(self, document: Document, plan: ContextPlan | None) -> None:
         self._drop_waiting()
-        self._document_note(document)
+        self.transcript.add_message("note", notes.attached(document, notes.tokens_of(document, plan)))
+        if plan is not None:
+            self._told_no_room = False
+            self._tell_room(plan)
+
+    def detached(self, document: Document) -> None:
+        self._told_no_room = False
+        self.transcript.add_message("note", f"**{literal(document.name)}** is not part of the conversation any more.")
+
+    def _tell_room(self, plan: ContextPlan) -> None:
+        """Say once that nothing fits any more, as soon as it is known."""
+        if plan.free + plan.draft >= 0:
+            self._told_no_room = False
+        elif not self._told_no_room:
+            self._told_no_room = True
+            self._problem_note(*notes.no_room(plan, self.controller.largest_context))
 
     def not_attached(self, path: str, error: LongscrollError | None) -> None:
         self._drop_waiting()
         if error is not None:
             self.problem(error)
             return
-        self.transcript.add_message("note", f"{_literal(path)} was not attached: the reading was stopped.")
+        self.transcript.add_message("note", f"{literal(path)} was not attached: the reading was stopped.")
 
     def _drop_waiting(self) -> None:
         if self._waiting is not None:
             self.transcript.remove_message(self._waiting)
             self._waiting = None
 
-    def _document_note(self, document: Document) -> None:
-        extent = [plural(document.pages, "page")] if document.pages else []
-        extent.append(plural(len(document.text), "character"))
-        lines = [f"**{_literal(document.name)}** is attached ({', '.join(extent)})."]
-        lines += [_literal(warning) for warning in document.warnings]
-        self.transcript.add_message("note", "\n".join(lines))
-
     # Counting
 
     def planned(self, plan: ContextPlan, draft: str) -> None:
-        self._plan = self.meter.plan = plan
-        self.meter.estimated = TYPED if draft != self.composer.message else NOTHING
+        self._plan, self._planned = plan, draft
+        typed = draft != self.composer.message and not self.controller.answering
+        self.meter.show(plan, TYPED if typed else NOTHING)
+        self._tell_room(plan)
 
     def _count(self) -> None:
         if self._counter is not None:
@@ -349,7 +345,7 @@ class ChatScreen(Screen[None]):
         if kept is None:
             return
         if kept.reason:
-            self.transcript.add_message("note", _literal(kept.reason))
+            self.transcript.add_message("note", literal(kept.reason))
         elif kept.tokens:
             self._show(Activity(label=f"Kept {tokens(kept.tokens)} tokens ({size(kept.size)})", tone="busy"))
 
@@ -367,17 +363,44 @@ class ChatScreen(Screen[None]):
                 return
             self.composer.sent(event.text)
             self._run_command(command.command.action, command.argument)
-        elif not self.controller.ready:
-            self.notify("The model is not ready yet; the draft stays in the composer.", severity="warning")
-        elif self.controller.busy:
+        elif self.controller.failed:
+            self.notify("The model is not running; Ctrl+R starts it. The draft stays in the composer.", markup=False)
+        elif self.controller.answering or self._queued is not None:
             self.notify("An answer is under way; Esc stops it. The draft stays in the composer.", severity="warning")
+        elif not self.controller.ready or self.controller.busy:
+            self.composer.sent(event.text)
+            self._queue(event.text)
         else:
-            self._sent = event.text
-            self._start("turn", self.controller.send, event.text)
+            self._send(event.text)
+
+    def _send(self, text: str) -> None:
+        self._sent = self._unsent = text
+        counted = self._plan is not None and self._planned == text and not self.meter.estimated
+        self._start("turn", partial(self.controller.send, counted=counted), text)
+
+    def _queue(self, text: str) -> None:
+        """Show a message that is sent as soon as the model is ready."""
+        self._queued_text = text
+        status = "waits for the model · Esc takes it back"
+        self._queued = self.transcript.add_message("user", text, status=status)
+        self.transcript.action_scroll_end()
+
+    def _take_queued(self) -> str:
+        """The message that waits, which is off the screen now; empty when there is none."""
+        entry, self._queued = self._queued, None
+        if entry is None:
+            return ""
+        self.transcript.remove_message(entry)
+        return self._queued_text
 
     def _run_command(self, action: str, argument: str) -> None:
-        if action == "attach":
+        if action == "attach" and not argument:
+            self.composer.load("/attach ")
+            self.notify("Which one? /attach PATH, such as /attach ~/report.pdf or a folder.", markup=False)
+        elif action == "attach":
             self.action_attach(argument)
+        elif action == "detach":
+            self.action_detach(argument)
         else:
             self.act(action)
 
@@ -393,8 +416,21 @@ class ChatScreen(Screen[None]):
             return
         self._start("attach", self.controller.attach, unquoted(path))
 
+    def action_detach(self, name: str = "") -> None:
+        """Take a document out; without a name the only one there is."""
+        documents = self.controller.documents
+        found = notes.matching(documents, name) if name else list(documents)
+        if len(found) == 1:
+            self._start("attach", self.controller.detach, found[0])
+            return
+        names = ", ".join(one_line(document.name, 40) for document in documents)
+        told = f"Which one? /detach NAME. Attached: {names}" if documents else "No document is attached."
+        self.notify(told, severity="warning", markup=False)
+
     def action_stop(self) -> None:
-        if self.controller.busy:
+        if self._queued is not None:
+            self.composer.give_back(self._take_queued())
+        elif self.controller.busy:
             self.controller.stop()
         elif self.selections:
             self.clear_selection()
@@ -406,6 +442,12 @@ class ChatScreen(Screen[None]):
             self._show(activity.STARTING)
             self.controller.restart()
         elif self.controller.ready and not self.controller.busy:
+            self._sent = ""
+            self._plan = None
+            # What is asked again leaves the conversation, so it leaves the screen.
+            for entry in since_question(self.transcript)[1:]:
+                if entry.kind in ("assistant", "error"):
+                    self.transcript.remove_message(entry)
             self._start("turn", self.controller.retry)
 
     def action_new_session(self) -> None:
@@ -443,11 +485,3 @@ class ChatScreen(Screen[None]):
             event.stop()
             self.composer.focus()
             self.composer.insert(event.character)
-
-
-def _literal(text: str) -> str:
-    """Text for a Markdown message that is to be shown as it is."""
-    return "".join("\\" + mark if mark in _MARKUP else mark for mark in display_safe(text))
-
-
-_MARKUP = frozenset("\\`*_{}[]<>#|~$&")

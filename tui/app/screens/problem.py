@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -32,11 +34,15 @@ class ProblemScreen(ModalScreen[str]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "answer('close')", "Close")]
 
-    def __init__(self, title: str, error: LongscrollError, *, again: str = "") -> None:
+    def __init__(
+        self, title: str, error: LongscrollError, *, again: str = "", typed: Callable[[str], object] | None = None
+    ) -> None:
+        """`typed` takes what is typed and pasted meanwhile: who was writing does not lose a word."""
         super().__init__()
         self._title = title
         self._error = error
         self._again = again
+        self._typed = typed
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -53,6 +59,16 @@ class ProblemScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self.query_one("#again" if self._again else "#close", Button).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        if self._typed is not None and event.is_printable and event.character:
+            event.stop()
+            self._typed(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self._typed is not None:
+            event.stop()
+            self._typed(event.text)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id or "close")

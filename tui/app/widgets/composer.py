@@ -92,6 +92,12 @@ class Composer(TextArea):
         self.text = self._shortened(draft) if _is_long(draft) else draft
         self.move_cursor(self.document.end)
 
+    def give_back(self, message: str) -> None:
+        """Make a message the draft again, before what was typed since."""
+        typed = self.message
+        if typed != message:
+            self.load(f"{message}\n\n{typed}" if typed.strip() else message)
+
     def remember(self, *messages: str) -> None:
         """Messages that Up recalls, oldest first."""
         self._remembered.extend(message for message in messages if message.strip())

@@ -57,12 +57,17 @@ class ContextMeter(Widget):
     estimated: reactive[frozenset[str]] = reactive(NOTHING)
     """Figures that are not exact now and wear a ≈: `draft` while it is typed, `history` while an answer grows."""
 
+    note: reactive[str] = reactive("the context is counted when the model is ready")
+    """What stands there instead of figures that are not known."""
+
+    def show(self, plan: Plan | None, estimated: frozenset[str] = NOTHING) -> None:
+        self.plan = plan
+        self.estimated = estimated
+
     def render(self) -> Content:
         if self.plan is None:
             line = Content.styled("─" * self.size.width, "$surface-lighten-1")
-            return line.append("\n").append(
-                Content.styled("the context is counted when the model is ready", "$foreground 60%")
-            )
+            return line.append("\n").append(Content.styled(self.note, "$foreground 60%"))
         return meter_content(self.plan, self.size.width, estimated=self.estimated)
 
 
@@ -106,17 +111,27 @@ def _numbers(plan: Plan, width: int, *, estimated: Set[str]) -> list[tuple[str, 
         last = [("over by " + tokens(-plan.free, exact=exact), "bold $text-error")]
     else:
         last = [("free ", "$foreground 60%"), (figure("free", plan.free), "$foreground")]
-    total = [(f"   of {plan.context:,}", "$foreground 60%")]
-    for long_names, between, end in ((True, "   ", total), (True, "  ", []), (False, "  ", []), (False, " ", [])):
+    # Where there is least room the context's size stays, and what has no token goes.
+    rows = ((True, "   ", 3, True), (True, "  ", 2, True), (True, "  ", 0, True), (False, "  ", 2, True))
+    for long_names, between, before_total, empty in (*rows, (False, " ", 1, True), (False, " ", 1, False)):
         parts: list[tuple[str, str]] = []
         for short, name, colour, amount in amounts:
+            if not amount and not empty:
+                continue
             # The name in the colour of its part of the bar.
             parts.append((f"{name if long_names else short} ", colour))
             parts.append((figure(name, amount), "$foreground"))
             parts.append((between, ""))
-        parts += last + end
+        parts += last
+        if before_total:
+            parts.append((f"{' ' * before_total}of {plan.context:,}", "$foreground 60%"))
         if sum(cell_len(text) for text, _style in parts) <= width:
             return parts
-    used = plan.context - plan.free
-    parts = [(f"{tokens(used, exact=exact)} used, ", "$foreground 60%"), *last]
-    return parts if sum(cell_len(text) for text, _style in parts) <= width else last
+    used = f"{tokens(plan.context - plan.free, exact=exact)} used"
+    for parts in (
+        [(f"{used}, ", "$foreground 60%"), *last, (f" of {plan.context:,}", "$foreground 60%")],
+        [(f"{used}, ", "$foreground 60%"), *last],
+    ):
+        if sum(cell_len(text) for text, _style in parts) <= width:
+            return parts
+    return last

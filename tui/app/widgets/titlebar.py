@@ -11,7 +11,7 @@ from tui.text import one_line
 
 
 class TitleBar(Widget):
-    """One row; a long title gives way to the model's name."""
+    """One row; the model's name gives way to the title."""
 
     DEFAULT_CSS = "TitleBar { height: 1; padding: 0 2; background: $surface; }"
 
@@ -20,12 +20,15 @@ class TitleBar(Widget):
 
     def render(self) -> Content:
         width = self.size.width
-        right = one_line(self.model)
-        if cell_len(right) > width * 2 // 3:
-            right = set_cell_size(right, max(0, width * 2 // 3 - 1)) + "…"
-        room = max(0, width - cell_len(right) - 2)
-        left = one_line(self.title)
-        if cell_len(left) > room:
-            left = set_cell_size(left, max(0, room - 1)) + "…" if room > 3 else ""
+        left, right = one_line(self.title), one_line(self.model)
+        # The title says which conversation this is; the model gives way first, down to a third of the row.
+        right = _shortened(right, max(width // 3, width - cell_len(left) - 2))
+        left = _shortened(left, width - cell_len(right) - 2)
         gap = " " * max(0, width - cell_len(left) - cell_len(right))
         return Content.assemble((left, "bold"), (gap, ""), (right, "$foreground 60%"))
+
+
+def _shortened(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    return set_cell_size(text, room - 1) + "…" if room > 3 else ""
