@@ -50,15 +50,21 @@ class Call:
 
     @property
     def kind(self) -> str:
-        if "These are notes" not in self.text:
-            return "map" if "numbered list" in self.text else "single"
-        return "reduce" if "numbered list" in self.text else "final"
+        on_notes = "\nEnd of the notes." in self.text
+        if "You write short notes" in self.text:
+            return "reduce" if on_notes else "map"
+        return "final" if on_notes else "single"
+
+    @property
+    def asked(self) -> str:
+        """The instruction."""
+        return self.text.rpartition("End of the")[2]
 
     @property
     def body(self) -> str:
-        """What stands between the tags."""
-        found = re.search(r"<(text|notes)>\n(.*)\n</\1>", self.text, re.DOTALL)
-        return found[2] if found else self.text
+        """The text, or the notes."""
+        found = re.search(r"(?:Text|Notes [^:]*):\n\n(.*)\n\nEnd of the", self.text, re.DOTALL)
+        return found[1] if found else self.text
 
 
 @dataclass
@@ -81,7 +87,7 @@ def sensible(call: Call) -> Say:
     said = call.body.replace("- ", "").split()
     if call.kind in ("map", "reduce"):
         return Say(f"1. {' '.join(said[:12])}\n2. {' '.join(said[12:24])}")
-    return Say(f"{' '.join(said[:20])}.")
+    return Say(f"{' '.join(said[:40])}.")
 
 
 @dataclass

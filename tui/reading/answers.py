@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tui.reading.extractive import units
+from tui.reading.extractive import sentences, units
 
 # One list mark, with a heading's mark before it; what follows, such as a date, belongs to the line.
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:[-*•·–]+\s+|\(?\d{1,2}[.):]\s+|\d{1,2}、\s*|[IVX]{1,5}\.\s+)?")
@@ -16,11 +16,16 @@ _HTML = re.compile(
     r"</?(?:table|t[hrd]|div|span|p|ul|ol|li|h\d|strong|em|br|details|summary|pre|code|a)\b[^>\n]*>", re.IGNORECASE
 )
 _HTML_TAGS = 2
+_BLANK = " \t\r\n\u200b\ufeff"
 _ECHO_GRAM = 5
 _ECHO_SHARE = 0.5
 _CIRCLE_GRAM = 6
 _CIRCLE_LEAST = 40
 _CIRCLE_SHARE = 0.5
+_SHORT_SENTENCE = 4
+_SENTENCE_LEAST = 5
+_DOUBLES = 4
+_SHARE_OF_DOUBLES = 0.3
 _TAIL = 60
 _TAIL_REPEATS = 4
 _INSTRUCTION_SHARE = 0.6
@@ -68,7 +73,11 @@ def circles(answer: str) -> bool:
         if " ".join(words).count(tail) >= _TAIL_REPEATS:
             return True
     lines = [line for line in (bare(line) for line in answer.splitlines()) if line]
-    return len(lines) >= 4 and len(set(lines)) * 2 <= len(lines)
+    if len(lines) >= 4 and len(set(lines)) * 2 <= len(lines):
+        return True
+    said = [sentence for sentence in sentences(answer) if len(units(sentence)) > _SHORT_SENTENCE]
+    doubles = len(said) - len(set(said))
+    return doubles >= _DOUBLES and doubles >= _SHARE_OF_DOUBLES * len(said)
 
 
 def bare(line: str) -> str:
@@ -103,6 +112,11 @@ def _whole_lines(answer: str) -> list[str]:
             lines.append(text)
         in_list = (in_list or marked) and bool(text)
     return lines
+
+
+def not_sentences(lines: Sequence[str]) -> bool:
+    """Whether most lines are titles and fragments where sentences were asked for."""
+    return sum(len(units(line)) < _SENTENCE_LEAST for line in lines) * 2 > len(lines)
 
 
 def _speaks_of(note: str, asked: set[str]) -> bool:
@@ -150,7 +164,7 @@ class Support:
 def tidy(summary: str) -> str:
     """A summary without the tags of the prompt and without empty lines at its ends; what it says is not touched."""
     lines = ["" if _TAG.fullmatch(line) else line for line in summary.splitlines()]
-    return "\n".join(line.rstrip() for line in lines).strip()
+    return "\n".join(line.rstrip() for line in lines).strip(_BLANK)
 
 
 def markup(answer: str, source: str) -> bool:

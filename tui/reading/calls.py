@@ -41,6 +41,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """Prompt tokens as the server evaluated them, those from its cache included."""
     reasoned: bool
     """The model thought aloud before (or instead of) answering."""
+    stopped: bool = False
+    """It went in circles and was stopped. `evaluated` is then what the server reported on its way."""
 
     @property
     def ended(self) -> bool:
@@ -85,7 +87,7 @@ class Caller:
         self, prompt: Prompt, max_tokens: int, sampling: Sampling, id_slot: int, on_event: OnEvent | None
     ) -> Reply:
         pieces: list[str] = []
-        unchecked = 0
+        unchecked = evaluated = 0
         reasoned = False
         finished: StreamFinished | None = None
         stream = send(self.runtime, prompt, max_tokens=max_tokens, sampling=sampling, id_slot=id_slot)
@@ -97,13 +99,15 @@ class Caller:
                     reasoned = True
                 elif isinstance(event, StreamFinished):
                     finished = event
+                elif isinstance(event, PromptProgress):
+                    evaluated = event.processed
                 if on_event is not None:
                     on_event(event)
                 unchecked += isinstance(event, TextDelta)
                 if unchecked >= _CHECK_EVERY:
                     unchecked = 0
                     if circles("".join(pieces)):
-                        return await self._stopped(prompt, "".join(pieces), reasoned)
+                        return await self._stopped(prompt, "".join(pieces), evaluated, reasoned=reasoned)
         if finished is None:
             raise StreamBroken("The answer broke off without its end.", "Try again.")
         self.prompt_tokens += finished.prompt_tokens
@@ -116,11 +120,18 @@ class Caller:
             reasoned=reasoned,
         )
 
-    async def _stopped(self, prompt: Prompt, text: str, reasoned: bool) -> Reply:
-        """An answer that goes in circles was stopped; it would have done so until its limit."""
-        self.prompt_tokens += len(prompt.ids)
+    async def _stopped(self, prompt: Prompt, text: str, evaluated: int, *, reasoned: bool) -> Reply:
+        """An answer that went in circles was stopped; it would have done so until its limit."""
+        self.prompt_tokens += evaluated
         self.completion_tokens += await self.runtime.counter.count(text)
-        return Reply(text=text, finish="length", planned=len(prompt.ids), evaluated=len(prompt.ids), reasoned=reasoned)
+        return Reply(
+            text=text,
+            finish="length",
+            planned=len(prompt.ids),
+            evaluated=evaluated,
+            reasoned=reasoned,
+            stopped=True,
+        )
 
     async def go_on(
         self,

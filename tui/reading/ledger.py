@@ -14,9 +14,9 @@ State = Literal["read", "reused", "failed"]
 """`read`: stood in a prompt whose evaluated tokens were the planned ones, and the answer came to its end;
 `reused`: was read so in an earlier run, its notes come from the journal; `failed`: neither."""
 
-Mark = Literal["", "extracted", "split", "blank"]
-"""`extracted`: sentences of the text stand in for the model's notes; `split`: read in smaller pieces than planned;
-`blank`: nothing but white space, no call was made."""
+Mark = Literal["", "extracted", "repeated", "split", "blank"]
+"""`extracted`: sentences of the text stand in for the model's notes; `repeated`: the model said its notes again and
+again, each is kept once; `split`: read in smaller pieces than planned; `blank`: white space only, no call was made."""
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from tui.reading.events import ChunkDone, ChunkProgress, ChunkStarted, ReadingEv
 from tui.reading.extractive import extract
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
-from tui.reading.ledger import Ledger, LedgerEntry, State
+from tui.reading.ledger import Ledger, LedgerEntry, Mark, State
 from tui.reading.notetaking import Request, Taken, bounded, take_notes
 from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget
@@ -173,8 +173,9 @@ class Mapper:
         counter = self._runtime.counter
         if taken.notes:
             notes, left_out = await bounded(taken.notes, self._budget.reply, counter)
-            reason = "Notes that were too long were left out." if left_out else ""
-            return _Outcome(Piece(start=start, end=end, notes=notes, mark="split" if depth else "", reason=reason))
+            reason = "Notes that were too long were left out." if left_out else taken.reason
+            mark: Mark = "repeated" if taken.repeated else "split" if depth else ""
+            return _Outcome(Piece(start=start, end=end, notes=notes, mark=mark, reason=reason))
         stand_in = await extract(part.text, self._budget.reply, counter.count_many, most=self._budget.notes)
         piece = Piece(start=start, end=end, notes=tuple(stand_in), mark="extracted", reason=taken.reason)
         return _Outcome(piece, failed=not taken.ended)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tui.context.counter import TokenCounter
 
 
+_ENOUGH_BEFORE_CIRCLES = 2
+_REPEATED = "The model said its notes again and again; each is kept once."
+
+
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """What came of asking for notes."""
 
@@ -28,6 +32,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """An answer came to its end, every planned token evaluated: the text was read, whatever the answer is worth."""
     reason: str = ""
     """What was wrong with the last answer that was no good."""
+    repeated: bool = False
+    """The notes are those of an answer that went in circles, each once."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +55,7 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
     Raises ServerGone and the like; an error answer of the server counts as an attempt.
     """
     taken = Taken()
+    spare: Taken | None = None
     support = answers.Support(request.source)
     prompt, begun = await opened(caller.runtime, request.prompt, notes=True)
     max_tokens = min(request.max_tokens, caller.runtime.n_ctx - len(prompt.ids))
@@ -65,24 +72,31 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
         if not reply.exact:
             reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
             return Taken(ended=taken.ended, reason=reason)
+        found = answers.notes(text, request.instruction)
+        if reply.stopped and len(found) > _ENOUGH_BEFORE_CIRCLES:
+            # The last one was being said once more when it was stopped.
+            kept = support.borne_out(found[:-1])
+            if len(kept) >= _ENOUGH_BEFORE_CIRCLES and not answers.not_sentences(kept):
+                spare = spare or Taken(notes=tuple(kept), ended=True, reason=_REPEATED, repeated=True)
         if not reply.ended:
-            how = "went in circles" if answers.circles(text) else f"had no end within {max_tokens:,} tokens"
+            how = "went in circles" if reply.stopped else f"had no end within {max_tokens:,} tokens"
             taken = Taken(ended=taken.ended, reason=f"The answer {how}.")
             if reply.reasoned:
                 # It thought aloud for so long that no room was left to answer.
                 max_tokens = caller.runtime.n_ctx - len(prompt.ids)
             continue
-        found = answers.notes(text, request.instruction)
-        trouble = answers.problem(reply.text, request.instruction, request.source)
         borne_out = support.borne_out(found)
+        trouble = answers.problem(text, request.instruction, request.source)
         if not found:
             trouble = trouble or "the answer was empty"
         elif len(borne_out) * 2 < len(found):
             trouble = trouble or "most of the answer was not in the text"
+        elif answers.not_sentences(found):
+            trouble = trouble or "the answer held no sentences"
         if not trouble:
             return Taken(notes=tuple(borne_out), ended=True)
         taken = Taken(ended=True, reason=f"Asked {attempt + 1} times, {trouble}.")
-    return taken
+    return spare or taken
 
 
 async def bounded(notes: tuple[str, ...], most: int, counter: TokenCounter) -> tuple[tuple[str, ...], bool]:

@@ -28,6 +28,9 @@ _LONGEST_NOTES = 6
 _LEAST_CHUNK, _MOST_CHUNK = 256, 4096
 _CHUNKS_PER_CONTEXT = 3
 """Small models lose most of a long part, large ones write no more notes on it: so a part is far from the context."""
+_SMALL_MODEL = 1 << 30
+"""Bytes of the model's file. Models below that lose their way in prose and in long texts (seen on the demo model)."""
+_SMALL_MODELS_CHUNK = 640
 _SUMMARY = 600
 _LEAST_SUMMARY = 64
 
@@ -66,6 +69,11 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return levels
 
 
+def is_small(runtime: Runtime) -> bool:
+    """Whether the model is too small for long texts and free prose, as far as its file tells."""
+    return runtime.model is not None and runtime.model.size < _SMALL_MODEL
+
+
 async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
     """The sizes for this context and these templates. Raises DoesNotFit when the context is too small for them."""
     context = runtime.n_ctx
@@ -87,7 +95,8 @@ async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
     reply = 2 * note
     wanted = prompts.reply("final") or _SUMMARY
     share = free - 2 * reply if prompts.options.max_tokens else free // 3
-    chunk = prompts.options.chunk_tokens or min(max(context // _CHUNKS_PER_CONTEXT, _LEAST_CHUNK), _MOST_CHUNK)
+    most = _SMALL_MODELS_CHUNK if is_small(runtime) else _MOST_CHUNK
+    chunk = prompts.options.chunk_tokens or min(max(context // _CHUNKS_PER_CONTEXT, _LEAST_CHUNK), most)
     return Budget(
         context=context,
         chunk=max(16, min(chunk, context - frames["map"] - margin - reply)),
@@ -151,8 +160,10 @@ def _greedy(sizes: Sequence[int], capacity: int) -> list[tuple[int, int]]:
     return groups
 
 
-def reason_for(budget: Budget, tokens: int, *, single: bool) -> str:
-    """Why it is read this way, in a sentence."""
+def reason_for(budget: Budget, tokens: int, *, single: bool, failed: str = "") -> str:
+    """Why it is read this way, in a sentence. `failed` says what was wrong with the summary made in one pass."""
+    if failed:
+        return f"In one pass the model gave no usable summary. {failed}"
     asked = budget.frames["single"] + budget.single
     text = in_words(tokens)
     if single:

@@ -26,12 +26,16 @@ class SummaryPrompts(msgspec.Struct, frozen=True):
     templates: dict[Kind, Template]
     options: SummaryOptions
 
-    def messages(self, kind: Kind, text: str, notes: int = 0) -> tuple[Message, ...]:
-        """The messages that ask for `notes` notes on `text`, or for the summary; `""` gives the bare instruction."""
+    def messages(self, kind: Kind, text: str, notes: int = 0, *, as_list: bool = False) -> tuple[Message, ...]:
+        """The messages that ask for `notes` notes on `text`, or for the summary, which can be a list of its points.
+
+        `text=""` gives the bare instruction.
+        """
         template = self.templates[kind]
         body = template.render(
             text=text.strip("\n").rstrip(),
             notes=notes,
+            as_list=as_list,
             language=self.options.language.strip(),
             focus=self.options.focus.strip(),
         )
@@ -48,9 +52,9 @@ class SummaryPrompts(msgspec.Struct, frozen=True):
         """Room for the answer in tokens that the template wants, at most."""
         return self.options.max_tokens or int(self.templates[kind].number("reply") or 0)
 
-    def instruction(self, kind: Kind, notes: int = 0) -> str:
+    def instruction(self, kind: Kind, notes: int = 0, *, as_list: bool = False) -> str:
         """The words of a prompt that are not the text, to know an echo by."""
-        return "\n".join(message.content for message in self.messages(kind, "", notes))
+        return "\n".join(message.content for message in self.messages(kind, "", notes, as_list=as_list))
 
 
 def load_summary_prompts(user_dir: Path | None, options: SummaryOptions) -> SummaryPrompts:

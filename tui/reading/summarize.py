@@ -58,6 +58,7 @@ class _Run:
         self._ledger = Ledger(len(document.text))
         self._warnings = list(document.warnings)
         self._tokens = 0
+        self._failed = ""
         self._emit: Callable[[ReadingEvent], None] = lambda event: None
 
     async def work(self, emit: Callable[[ReadingEvent], None]) -> None:
@@ -76,7 +77,7 @@ class _Run:
         if self._options.strategy != "map-reduce":
             whole = await whole_prompt(runtime, prompts, budget, document, self._tokens)
         if whole is not None:
-            result = await self._single(prompts, budget, whole)
+            result = await self._single(prompts, budget, whole) or await self._map_reduce(prompts, budget)
         elif self._options.strategy == "single":
             needed = budget.frames["single"] + self._tokens + budget.single
             raise DoesNotFit(
@@ -89,9 +90,12 @@ class _Run:
             result = await self._map_reduce(prompts, budget)
         emit(Finished(result=result, ledger=self._ledger.entries))
 
-    async def _single(self, prompts: SummaryPrompts, budget: Budget, prompt: Prompt) -> SummaryResult:
+    async def _single(self, prompts: SummaryPrompts, budget: Budget, prompt: Prompt) -> SummaryResult | None:
+        """In one pass; None when no summary came of it and the document may be read in parts instead."""
+        or_parts = self._options.strategy == "auto" and self._tokens > budget.chunk
         writer = Writer(self._caller, prompts, self._journal, self._temperature, self._emit)
-        reused = await self._journal.get(writer.key("single", prompt, budget.single)) is not None
+        known = await self._journal.get(writer.key("single", prompt, budget.single))
+        reused = known is not None and bool(known.text)
         self._emit(
             PlanMade(
                 strategy="single",
@@ -103,7 +107,10 @@ class _Run:
                 reused=int(reused),
             )
         )
-        summary = await writer.write("single", prompt, self._document.text, budget.single)
+        summary = await writer.write("single", prompt, self._document.text, budget.single, remember_failure=or_parts)
+        if or_parts and not summary.good:
+            self._failed = summary.reason or summary.doubt
+            return None
         self._ledger.add(
             LedgerEntry(
                 start=0,
@@ -126,7 +133,7 @@ class _Run:
         self._emit(
             PlanMade(
                 strategy="map-reduce",
-                why=reason_for(budget, self._tokens, single=False),
+                why=reason_for(budget, self._tokens, single=False, failed=self._failed),
                 chunks=len(chunks),
                 tokens=self._tokens,
                 levels=budget.levels(len(chunks)),
@@ -157,6 +164,11 @@ class _Run:
             self._warnings.append(
                 f"The model gave no usable notes on {places(document, extracted)}; "
                 "sentences of the text itself stand in for them."
+            )
+        repeated = [entry for entry in self._ledger.entries if entry.mark == "repeated"]
+        if repeated:
+            self._warnings.append(
+                f"On {places(document, repeated)} the model said its notes again and again; each is kept once."
             )
         trimmed = [entry for entry in self._ledger.entries if entry.reason and entry.mark in ("", "split")]
         if trimmed:

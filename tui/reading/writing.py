@@ -11,9 +11,10 @@ from tui.context.prompt import Prompt
 from tui.reading import answers
 from tui.reading.calls import Caller, Reply
 from tui.reading.events import ReadingEvent, SummaryDelta, SummaryReplaced, SummaryRestarted
-from tui.reading.extractive import extract, sentences
+from tui.reading.extractive import extract, sentences, units
 from tui.reading.journal import Entry, Journal
-from tui.reading.opening import opened
+from tui.reading.opening import LONGEST, opened
+from tui.reading.plan import is_small
 from tui.reading.prompts import Kind, SummaryPrompts, other_sampling
 from tui.server.errors import ServerAnswer
 from tui.server.types import Sampling, StreamEvent, TextDelta
@@ -21,10 +22,13 @@ from tui.server.types import Sampling, StreamEvent, TextDelta
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
-_ATTEMPTS = 3
+_PROSE_FIRST, _LIST_FIRST = (False, True, True), (True, True)
 _CONTINUATIONS = 2
+_LEAST_WORDS = 25
 _MOST_POINTS = 8
 _ENOUGH_BORNE_OUT = 0.7
+_REPEATED = "The model said its points again and again; each is kept once."
+_SHORT = "The summary says hardly anything; a larger model can be relied on more."
 _NOT_BORNE_OUT = "Much of what the summary says is not in the text; a larger model can be relied on more."
 
 
@@ -40,7 +44,55 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     extracted: bool = False
     """Sentences of the text or of the notes stand in for it."""
     doubt: str = ""
-    """It has an end and is complete, but something is to be said of it."""
+    """It has an end, but it is not good; why."""
+
+    @property
+    def good(self) -> bool:
+        return not (self.reason or self.extracted or self.doubt)
+
+
+class _Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt."""
+
+    summary: Summary
+    worth: float
+    """To choose among attempts that are not good."""
+    usable: bool
+    reason: str
+    """What is wrong with it."""
+
+
+def _judge(
+    reply: Reply, text: str, instruction: str, source: str, support: answers.Support, *, as_list: bool
+) -> _Judged:
+    # A list whose points come back has said them all.
+    ended = reply.ended or (as_list and reply.stopped)
+    trouble = "" if as_list and reply.stopped else answers.problem(text, instruction, source)
+    good = answers.tidy(text)
+    if as_list and ended:
+        found = answers.notes(text, instruction)
+        points = support.borne_out(found[:-1] if reply.stopped else found)
+        good = answers.as_text(points)
+        if not points:
+            trouble = trouble or "most of the answer was not in the text"
+        elif answers.not_sentences(points):
+            trouble = trouble or "the answer held no sentences"
+    worth = support.share_borne_out(sentences(good))
+    doubt = ""
+    if reply.stopped:
+        doubt, worth = _REPEATED, worth - 0.3
+    elif worth < _ENOUGH_BORNE_OUT:
+        doubt = _NOT_BORNE_OUT
+    if len(units(good)) < min(_LEAST_WORDS, len(units(source)) // 10):
+        doubt, worth = _SHORT, worth - 0.5
+    if not ended:
+        # Better than nothing, worse than any that has an end.
+        reason, worth = "The summary reached the limit of its room before its end.", worth - 2
+        summary = Summary(text=good, read=False, reason=reason)
+    else:
+        summary = Summary(text=good, read=True, reason=trouble, doubt=doubt)
+    reason = f"The model's answer cannot be used: {trouble}." if trouble else summary.reason or doubt
+    return _Judged(summary=summary, worth=worth, usable=not trouble and bool(good), reason=reason)
 
 
 class Writer:
@@ -65,78 +117,89 @@ class Writer:
         sampling = self._prompts.sampling(kind, self._temperature)
         return self._journal.key(kind, 0, prompt.messages, sampling, room)
 
-    async def write(self, kind: Kind, prompt: Prompt, source: str, room: int) -> Summary:
-        """The summary of `source`, which stands in `prompt`; `room` tokens are kept for it, more are taken if free."""
+    async def write(
+        self, kind: Kind, prompt: Prompt, source: str, room: int, *, remember_failure: bool = False
+    ) -> Summary:
+        """The summary of `source`, which stands in `prompt`; `room` tokens are kept for it, more are taken if free.
+
+        With `remember_failure`, the journal also knows when every attempt was no good: they are not made again.
+        """
         key = self.key(kind, prompt, room)
         known = await self._journal.get(key)
-        if known is not None:
-            self._emit(SummaryDelta(known.text))
-            return Summary(text=known.text, read=True, reused=True, doubt=known.reason)
+        if known is not None and (known.text or remember_failure):
+            if known.text:
+                self._emit(SummaryDelta(known.text))
+            failed = not known.text
+            return Summary(
+                text=known.text,
+                read=True,
+                reused=True,
+                reason=known.reason if failed else "",
+                extracted=failed,
+                doubt="" if failed else known.reason,
+            )
         summary = await self._asked(kind, prompt, source, room)
-        # Stand-ins are not kept: the next run asks the model again.
-        if summary.read and not summary.extracted:
+        # Stand-ins are not kept, the next run asks the model again; nor is what is read in parts because of it.
+        if summary.good or (summary.read and not summary.extracted and not remember_failure):
             entry = await self._journal.put(key, Entry(text=summary.text, reason=summary.doubt))
-            summary = msgspec.structs.replace(summary, text=entry.text)
+            summary = msgspec.structs.replace(summary, text=entry.text or summary.text)
+        elif summary.read and remember_failure:
+            await self._journal.put(key, Entry(reason=summary.reason or summary.doubt))
         return summary
 
     async def _asked(self, kind: Kind, prompt: Prompt, source: str, room: int) -> Summary:
-        """Freely at first; then as a list, which a small model finds the end of; the best of all attempts counts."""
-        instruction = self._prompts.instruction(kind)
+        """Ask until a summary is good; the best of all attempts counts.
+
+        A list of points is asked for where prose did not come out well, and of small models at once.
+        """
         first = self._prompts.sampling(kind, self._temperature)
         support = answers.Support(source)
-        best: Summary | None = None
-        best_share = -1.0
+        best: _Judged | None = None
         read, reason = False, ""
-        for attempt in range(_ATTEMPTS):
+        for attempt, as_list in enumerate(_LIST_FIRST if is_small(self._runtime) else _PROSE_FIRST):
             if attempt:
                 self._emit(SummaryRestarted(reason))
             try:
-                reply, text = await self._one(prompt, room, first, attempt)
+                asked = await self._prompt(kind, prompt, source, as_list=as_list)
+                reply, text = await self._one(asked, room, first, attempt, as_list=as_list)
             except ServerAnswer as error:
                 reason = str(error)
                 continue
             if not reply.exact:
                 reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
                 return Summary(text=answers.tidy(text), read=False, reason=reason)
-            read = read or reply.ended
-            trouble = answers.problem(text, instruction, source)
-            good = answers.tidy(text)
-            if attempt and reply.ended:
-                good = answers.as_text(support.borne_out(answers.notes(text, instruction)))
-                trouble = trouble or ("" if good else "most of the answer was not in the text")
-            share = support.share_borne_out(sentences(good))
-            if trouble:
-                reason = f"Asked {attempt + 1} times, {trouble}."
-            elif not reply.ended:
-                reason = "The summary reached the limit of its room before its end."
-                share -= 1  # better than nothing, worse than any that has an end
-            elif share >= _ENOUGH_BORNE_OUT:
-                return self._settled(Summary(text=good, read=True), text)
-            else:
-                reason = _NOT_BORNE_OUT
-            if not trouble and share > best_share:
-                best_share = share
-                best = Summary(
-                    text=good,
-                    read=reply.ended,
-                    reason="" if reply.ended else reason,
-                    doubt=_NOT_BORNE_OUT if reply.ended else "",
-                )
+            instruction = self._prompts.instruction(kind, as_list=as_list)
+            judged = _judge(reply, text, instruction, source, support, as_list=as_list)
+            if judged.summary.good:
+                return self._settled(judged.summary, text)
+            read = read or judged.summary.read
+            reason = judged.reason
+            if judged.usable and (best is None or judged.worth > best.worth):
+                best = judged
             if reply.reasoned and not reply.ended:
                 room = self._runtime.n_ctx - len(prompt.ids)
-        if best is None:
-            best = await self._stand_in(source, room, read, reason)
-        return self._settled(best, "")
+        if best is not None:
+            return self._settled(best.summary, "")
+        return self._settled(await self._stand_in(source, room, read, reason), "")
+
+    async def _prompt(self, kind: Kind, prose: Prompt, source: str, *, as_list: bool) -> Prompt:
+        """The prompt with the wanted instruction; the one for prose where the other would not fit."""
+        if not as_list:
+            return prose
+        prompt = await self._runtime.assembler.assemble(self._prompts.messages(kind, source, as_list=True))
+        return prompt if len(prompt.ids) <= len(prose.ids) + LONGEST else prose
 
     def _settled(self, summary: Summary, streamed: str) -> Summary:
         if summary.text != streamed:
             self._emit(SummaryReplaced(summary.text))
         return summary
 
-    async def _one(self, prompt: Prompt, room: int, first: Sampling, attempt: int) -> tuple[Reply, str]:
+    async def _one(
+        self, prompt: Prompt, room: int, first: Sampling, attempt: int, *, as_list: bool
+    ) -> tuple[Reply, str]:
         """One attempt, continued from where it stopped as long as there is room and it makes headway."""
         sampling = other_sampling(first, attempt) if attempt else first
-        prompt, text = await opened(self._runtime, prompt, notes=attempt > 0)
+        prompt, text = await opened(self._runtime, prompt, notes=as_list)
         if text:
             sampling = msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{_MOST_POINTS + 1}."))
             self._emit(SummaryDelta(text))
@@ -151,7 +214,7 @@ class Writer:
             )
             said += reply.text
         # Whether the document was evaluated as planned is the first call's to say, the end is the last one's.
-        return msgspec.structs.replace(whole, finish=reply.finish), text + said
+        return msgspec.structs.replace(whole, finish=reply.finish, stopped=reply.stopped), text + said
 
     def _stream(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta):
