@@ -70,6 +70,8 @@ def test_a_step_with_an_end_after_one_without(monkeypatch: pytest.MonkeyPatch) -
     bar.update("Same words", 0, None, "")
     bar.update("Same words", 1, 4, "")
     assert "25%" in frame(bar)
+    bar.update("A reason of many words, " * 10, 0, None, "10 tokens/s")
+    assert "10 tokens/s" in frame(bar)
     bar.close()
 
 
@@ -123,6 +125,7 @@ def test_time_left_and_speed_of_the_parts() -> None:
 
 def test_figures() -> None:
     assert figures(0) == ""
+    assert figures(20, 0.4) == "20 tokens/s"
     assert figures(3.25) == "3.2 tokens/s"
     assert figures(1234.5, 3.0) == "1,234 tokens/s, ≈3.0 s left"
     assert prompt_figures(PromptProgress(total=1000, cached=1000, processed=1000, time_ms=5)) == ""

@@ -74,7 +74,7 @@ def test_summarize_prints_json_or_text(own_home: Path, tmp_path: Path, model: st
         assert f"longscroll: warning: {long}: {warning}" in done.stderr.splitlines()
     assert done.returncode == int(result["status"] != "done")
 
-    text = longscroll(own_home, "summarize", str(missing), str(short), *options)
+    text = longscroll(own_home, "summarize", str(missing), str(short), *options, "--ctx-size", "4096")
     assert text.returncode == 1
     assert text.stdout.startswith(f"# {short}\n\n")
     assert len(text.stdout.splitlines()) > 2

@@ -11,7 +11,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.table import Column
 from rich.text import Text
 
+from tui.text import one_line
 from tui.units import duration
+
+_LABEL = 60
+"""Characters; the figures beside it have to fit into a terminal of 110."""
 
 
 class _Spinner(SpinnerColumn):
@@ -67,7 +71,7 @@ class Bar:
         step = (label, total is None)
         if self._task is None or step != self._step:
             old = self._task
-            self._task = self._rich.add_task(label, total=total, figures=figures)
+            self._task = self._rich.add_task(one_line(label, _LABEL), total=total, completed=int(done), figures=figures)
             self._step = step
             if old is not None:
                 self._rich.remove_task(old)

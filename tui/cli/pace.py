@@ -21,8 +21,8 @@ def figures(rate: float, left_s: float | None = None) -> str:
     parts = []
     if rate > 0:
         parts.append(f"{rate:,.0f} tokens/s" if rate >= 10 else f"{rate:.1f} tokens/s")
-    if left_s is not None:
-        parts.append(f"≈{duration(max(0.0, left_s))} left")
+    if left_s is not None and left_s >= 1:
+        parts.append(f"≈{duration(left_s)} left")
     return ", ".join(parts)
 
 
