@@ -116,9 +116,14 @@ class FakeTalk:
         for step in self.engine.script:
             if step is None:
                 waits = [asyncio.ensure_future(self.engine.go.wait()), asyncio.ensure_future(self._stop.wait())]
+                waits.append(asyncio.ensure_future(self.engine.death.wait()))
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 for wait in waits:
                     wait.cancel()
+                if not self._stop.is_set() and self.engine.death.is_set():
+                    self.busy = False
+                    yield TurnFailed(message=None, what="The server was killed.")
+                    return
                 if self._stop.is_set():
                     state = "stopped"
                     break

@@ -456,7 +456,9 @@ class ChatScreen(Screen[None]):
     def action_sessions(self) -> None:
         from tui.app.screens.sessions import SessionsScreen
 
-        self.app.push_screen(SessionsScreen(self.controller.engine.sessions, self.controller.session_id), self._switch)
+        engine = self.controller.engine
+        listed = SessionsScreen(engine.sessions, self.controller.session_id, delete=engine.delete)
+        self.app.push_screen(listed, self._switch)
 
     def _switch(self, chosen: str | None) -> None:
         if chosen is None or (chosen and chosen == self.controller.session_id):

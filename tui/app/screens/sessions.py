@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tui.store.sessions import SessionRow
 
 NEW = ""
+HINT = "Enter opens · n begins a new one · d deletes · Esc goes back"
 
 
 class SessionsScreen(ModalScreen[str | None]):
@@ -40,23 +41,35 @@ class SessionsScreen(ModalScreen[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back"),
         Binding("n", "new", "New"),
+        Binding("d", "delete", "Delete"),
     ]
-    HELP = "Enter opens a conversation, `n` begins a new one, Escape goes back."
+    HELP = "Enter opens a conversation, `n` begins a new one, `d` twice deletes one, Escape goes back."
 
-    def __init__(self, load: Callable[[], Awaitable[Sequence[SessionRow]]], current: str) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Awaitable[Sequence[SessionRow]]],
+        current: str,
+        *,
+        delete: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """`delete` deletes the conversation of an id, which is never `current`."""
         super().__init__()
         self._load = load
         self._current = current
+        self._delete = delete
+        self._doomed = ""
+        """Id of the conversation that the next `d` deletes."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = "Conversations"
             yield OptionList()
-            yield Static("Enter opens · n begins a new one · Esc goes back", classes="hint")
+            yield Static(HINT, classes="hint")
 
     async def on_mount(self) -> None:
         self.query_one(OptionList).loading = True
-        self.run_worker(self._fill())
+        filling: Callable[[], Awaitable[None]] = self._fill
+        self.run_worker(filling)
 
     async def _fill(self) -> None:
         try:
@@ -78,6 +91,36 @@ class SessionsScreen(ModalScreen[str | None]):
         chosen = event.option_id or "+"
         self.dismiss(NEW if chosen == "+" else chosen)
 
+    def on_option_list_option_highlighted(self) -> None:
+        self._doomed = ""
+        self._hint(HINT)
+
+    def _hint(self, text: str, style: str = "") -> None:
+        self.query_one(".hint", Static).update(Content.styled(text, style))
+
+    async def action_delete(self) -> None:
+        """The first time asks, the second time deletes."""
+        options = self.query_one(OptionList)
+        if options.highlighted is None:
+            return
+        chosen = options.get_option_at_index(options.highlighted).id or "+"
+        if chosen == "+":
+            return
+        if chosen == self._current:
+            self._hint("The open conversation cannot be deleted; open another one first.", "$text-warning")
+        elif chosen != self._doomed:
+            self._doomed = chosen
+            self._hint(f"d again deletes {chosen} for good, with its kept tokens.", "$text-error")
+        else:
+            self._doomed = ""
+            try:
+                await self._delete(chosen)
+            except LongscrollError as error:
+                self._hint(one_line(str(error)), "$text-error")
+                return
+            options.remove_option(chosen)
+            self._hint(f"{chosen} is deleted.")
+
     def action_back(self) -> None:
         self.dismiss(None)
 
@@ -90,7 +133,8 @@ def _line(row: SessionRow, width: int, current: bool) -> Content:
 
     when = time.strftime("%d %b %H:%M", time.localtime(row.updated))
     model = one_line(row.model, 22) if width >= 60 else ""
-    right = f"  {model}  {when}" if model else f"  {when}"
+    # The id is what `--session` takes.
+    right = f"  {row.id}  {model}  {when}" if model else f"  {row.id}  {when}"
     title = one_line(row.title or "(nothing said yet)")
     room = width - cell_len(right) - 2
     if cell_len(title) > room:
