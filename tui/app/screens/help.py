@@ -19,14 +19,14 @@ _KEYS = """\
 |:----|:-------------|
 | Enter | send the message |
 | Ctrl+J | begin a new line; Shift+Enter and Alt+Enter too where the terminal tells them apart |
-| Esc | stop the answer |
+| Esc | stop the answer; before its first word the message comes back; take back a message that waits |
 | Up, Down | recall earlier messages, at the composer's first and last line |
 | Tab | go between the composer and the conversation |
 | PgUp, PgDn, wheel | scroll the conversation, from anywhere |
 | Ctrl+Home, Ctrl+End | its top, its end |
 | [ and ] | previous and next message, with the conversation in focus |
 | drag, two clicks, three clicks | select text, a word, a message; Ctrl+C copies |
-| Ctrl+O | open a conversation |
+| Ctrl+O | open a conversation, or delete one |
 | Ctrl+N | begin a new one |
 | Ctrl+R | answer the last message again; start the server again after it failed |
 | Ctrl+P | everything by name, themes too |
