@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 
 import pytest
 
 from tests.reading.conftest import MakeRuntime, paged
-from tests.reading.scripted import Call, Say, ScriptedRuntime, sensible, words
+from tests.reading.running import run, streamed
+from tests.reading.scripted import Call, Say, sensible, words
 from tui.documents.model import Document
 from tui.errors import DoesNotFit, InputProblem, UsageProblem
 from tui.reading.answers import circles
 from tui.reading.events import (
     ChunkDone,
-    Finished,
     LevelDone,
     PlanMade,
-    ReadingEvent,
-    SummaryDelta,
-    SummaryReplaced,
     SummaryRestarted,
 )
 from tui.reading.plan import pack
 from tui.reading.results import AskResult, SummaryOptions, SummaryResult
-from tui.reading.summarize import summarize
 from tui.server.errors import ServerAnswer, ServerGone, StreamBroken
-
-
-async def run(
-    runtime: ScriptedRuntime, document: Document, options: SummaryOptions | None = None
-) -> tuple[Finished, list[ReadingEvent]]:
-    events = [event async for event in summarize(runtime.runtime, document, options or SummaryOptions())]
-    last = events[-1]
-    assert isinstance(last, Finished)
-    edge = 0
-    for entry in last.ledger:
-        assert entry.start == edge, "the ledger tiles the document"
-        edge = entry.end
-    assert edge == len(document.text)
-    return last, events
-
-
-def streamed(events: list[ReadingEvent]) -> str:
-    """The summary as a listener has it on the screen."""
-    text = ""
-    for event in events:
-        if isinstance(event, SummaryDelta):
-            text += event.text
-        elif isinstance(event, SummaryRestarted):
-            text = ""
-        elif isinstance(event, SummaryReplaced):
-            text = event.text
-    return text
-
 
 # Plans
 
@@ -112,6 +79,12 @@ async def test_a_context_too_small_for_any_part_is_said_with_both_numbers(script
         await run(scripted(n_ctx=160), paged(3))
     assert caught.value.available == 160 < caught.value.needed
     assert "--ctx-size" in caught.value.remedy
+
+
+async def test_what_fits_is_read_also_where_parts_would_not(scripted: MakeRuntime) -> None:
+    document = Document(path="a", name="a", kind="text", text="The pump failed in heavy rain.", spans=())
+    finished, _ = await run(scripted(n_ctx=160), document)
+    assert (finished.result.status, finished.result.strategy) == ("done", "single")
 
 
 async def test_one_pass_can_be_demanded_and_refused(scripted: MakeRuntime) -> None:
@@ -374,75 +347,6 @@ async def test_a_stream_that_breaks_is_asked_for_again_while_the_server_lives(sc
     _, model = first_answers("map", Say("half an ans", error=StreamBroken("broken")))
     finished, _ = await run(scripted(model), paged(10))
     assert finished.result.status == "done"
-
-
-# The journal
-
-
-async def test_a_stopped_run_goes_on_where_it_was(scripted: MakeRuntime) -> None:
-    document = paged(40)
-    first = scripted(parallel=3)
-    done = 0
-    async with contextlib.aclosing(summarize(first.runtime, document)) as events:
-        async for event in events:
-            done += isinstance(event, ChunkDone)
-            if done == 5:
-                break
-    assert not first.client.busy, "every slot was let go"
-
-    second = scripted(parallel=2)
-    finished, events2 = await run(second, document)
-    # A write that was under way when the run was stopped may have come to its end.
-    assert 5 <= finished.result.reused_chunks <= 5 + 3
-    assert finished.result.coverage.fraction == 1.0
-    [plan] = [event for event in events2 if isinstance(event, PlanMade)]
-    assert plan.reused == finished.result.reused_chunks
-    before = {call.body for call in first.calls[:5]}
-    assert not before & {call.body for call in second.calls}
-    assert {entry.state for entry in finished.ledger} == {"read", "reused"}
-
-
-async def test_a_finished_run_is_had_again_byte_for_byte_without_a_call(scripted: MakeRuntime) -> None:
-    document = paged(60)
-    first, _ = await run(scripted(n_ctx=512), document)
-    runtime = scripted(n_ctx=512, parallel=1)
-    second, _ = await run(runtime, document)
-    assert not runtime.calls
-    assert second.result.summary == first.result.summary
-    assert second.result.reused_chunks == second.result.chunks
-    assert second.result.prompt_tokens == 0
-    assert second.result.coverage.fraction == 1.0
-
-
-@pytest.mark.parametrize("what", ["text", "model", "template", "temperature", "focus"])
-async def test_what_an_answer_depends_on_is_in_its_key(scripted: MakeRuntime, what: str) -> None:
-    document, options = paged(20), SummaryOptions()
-    first = scripted()
-    await run(first, document)
-    second = scripted()
-    if what == "text":
-        document = paged(20, seed=2)
-    elif what == "model":
-        second.fingerprint = "another"
-    elif what == "template":
-        first.paths.prompts.mkdir(parents=True)
-        own = first.paths.prompts / "summarize-map.md"
-        own.write_text("{{ text }}\n\nAs a numbered list: {{ notes }} facts.", encoding="utf-8")
-    elif what == "temperature":
-        options = SummaryOptions(temperature=0.9)
-    else:
-        options = SummaryOptions(focus="pumps")
-    finished, _ = await run(second, document, options)
-    assert finished.result.reused_chunks == 0
-
-
-async def test_the_number_of_slots_is_not_in_the_key(scripted: MakeRuntime) -> None:
-    document = paged(30)
-    options = SummaryOptions(chunk_tokens=150)
-    await run(scripted(parallel=1), document, options)
-    runtime = scripted(parallel=1)
-    finished, _ = await run(runtime, document, options)
-    assert finished.result.reused_chunks == finished.result.chunks
 
 
 async def test_a_template_that_leaves_the_text_out_is_refused(scripted: MakeRuntime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections import Counter
@@ -54,7 +55,7 @@ async def extract(text: str, max_tokens: int, count_many: CountMany, *, most: in
     A sentence that alone is longer is cut to its first words and ends in `…`; at least one comes back unless there is
     no room for a single word.
     """
-    order = ranked(text)[: 4 * most]
+    order = (await asyncio.to_thread(ranked, text))[: 4 * most]
     counts = await count_many([f"- {sentence}\n" for _, sentence in order])
     chosen: list[tuple[int, str]] = []
     room = max_tokens

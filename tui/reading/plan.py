@@ -12,7 +12,6 @@ import msgspec
 
 from tui.context.prompt import Prompt
 from tui.documents.model import Document
-from tui.errors import DoesNotFit
 from tui.reading.opening import LONGEST
 from tui.reading.prompts import Kind, SummaryPrompts, notes_for
 from tui.units import tokens as in_words
@@ -53,6 +52,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of each kind of prompt without its text."""
     margin: int
     """Kept free in plans, because texts joined count a little differently than apart."""
+    lacking: int
+    """So many tokens the context is too small for reading in parts; 0 when it is not."""
 
     def room(self, kind: Kind, reply: int) -> int:
         """Tokens of text that fit beside the frame and the reply."""
@@ -75,23 +76,15 @@ def is_small(runtime: Runtime) -> bool:
 
 
 async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
-    """The sizes for this context and these templates. Raises DoesNotFit when the context is too small for them."""
+    """The sizes for this context and these templates."""
     context = runtime.n_ctx
     margin = 8 + context // 128 + LONGEST
     frames: dict[Kind, int] = {}
     for kind in prompts.templates:
         frames[kind] = len((await runtime.assembler.assemble(prompts.messages(kind, "", 8))).ids)
-    largest = max(frames["map"], frames["reduce"], frames["final"])
-    free = context - largest - margin
-    least = _LONGEST_NOTES * _LEAST_NOTE + _LEAST_SUMMARY
-    if free < least:
-        raise DoesNotFit(
-            largest + margin + least,
-            context,
-            "Use a larger --ctx-size or shorter prompt templates.",
-            subject="Reading a document in parts",
-        )
-    note = min(max(free // _PLANNED_NOTES, 64), free // _LONGEST_NOTES, _MOST_NOTE)
+    free = max(0, context - max(frames["map"], frames["reduce"], frames["final"]) - margin)
+    lacking = max(0, _LONGEST_NOTES * _LEAST_NOTE + _LEAST_SUMMARY - free)
+    note = max(1, min(max(free // _PLANNED_NOTES, 64), free // _LONGEST_NOTES, _MOST_NOTE))
     reply = 2 * note
     wanted = prompts.reply("final") or _SUMMARY
     share = free - 2 * reply if prompts.options.max_tokens else free // 3
@@ -106,6 +99,7 @@ async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
         single=max(1, min(prompts.reply("single") or _SUMMARY, max(context // 4, prompts.options.max_tokens))),
         frames=frames,
         margin=margin,
+        lacking=lacking,
     )
 
 

@@ -12,7 +12,7 @@ from tui.documents.chunker import chunk_document
 from tui.documents.model import Document
 from tui.errors import DoesNotFit, InputProblem, UsageProblem
 from tui.reading.calls import Caller
-from tui.reading.events import Finished, PlanMade, ReadingEvent
+from tui.reading.events import Finished, PlanMade, ReadingEvent, SummaryRestarted
 from tui.reading.flow import events_of
 from tui.reading.journal import Journal
 from tui.reading.ledger import Ledger, LedgerEntry, failure_warnings, places
@@ -110,6 +110,7 @@ class _Run:
         summary = await writer.write("single", prompt, self._document.text, budget.single, remember_failure=or_parts)
         if or_parts and not summary.good:
             self._failed = summary.reason or summary.doubt
+            self._emit(SummaryRestarted(self._failed))
             return None
         self._ledger.add(
             LedgerEntry(
@@ -124,6 +125,13 @@ class _Run:
 
     async def _map_reduce(self, prompts: SummaryPrompts, budget: Budget) -> SummaryResult:
         runtime, document = self._runtime, self._document
+        if budget.lacking:
+            raise DoesNotFit(
+                budget.context + budget.lacking,
+                budget.context,
+                "Use a larger --ctx-size or shorter prompt templates.",
+                subject="Reading a document in parts",
+            )
         size = chunk_size(budget, self._tokens)
         chunks = await chunk_document(document, size, runtime.counter.count_many)
         mapper = Mapper(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -153,7 +154,7 @@ class Writer:
         A list of points is asked for where prose did not come out well, and of small models at once.
         """
         first = self._prompts.sampling(kind, self._temperature)
-        support = answers.Support(source)
+        support = await asyncio.to_thread(answers.Support, source)
         best: _Judged | None = None
         read, reason = False, ""
         for attempt, as_list in enumerate(_LIST_FIRST if is_small(self._runtime) else _PROSE_FIRST):
@@ -169,7 +170,7 @@ class Writer:
                 reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
                 return Summary(text=answers.tidy(text), read=False, reason=reason)
             instruction = self._prompts.instruction(kind, as_list=as_list)
-            judged = _judge(reply, text, instruction, source, support, as_list=as_list)
+            judged = await asyncio.to_thread(_judge, reply, text, instruction, source, support, as_list=as_list)
             if judged.summary.good:
                 return self._settled(judged.summary, text)
             read = read or judged.summary.read
