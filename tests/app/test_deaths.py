@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from tests.app.driving import shown, until
@@ -72,6 +74,60 @@ async def test_a_server_killed_while_it_answers(paths: Paths, tiny_models: Path)
             await pilot.press("enter")
             await until(pilot, lambda: not app.is_running, tries=6000)
     assert app.return_value == 0
+
+
+def kill(app: LongscrollApp) -> None:
+    runtime = app.chat.controller._desk._runtime  # type: ignore[union-attr]  # the desk is a LocalDesk
+    os.kill(runtime.process.pid, signal.SIGKILL)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("moment", ["idle", "counting", "sending", "prompt", "switching", "attaching"])
+async def test_a_server_killed_at_any_other_moment(
+    moment: str, paths: Paths, tiny_models: Path, tmp_path: Path
+) -> None:
+    model = str(build("llama", tiny_models))
+    long_text = "The lamp of the lighthouse was lit. " * 100
+    (tmp_path / "long.txt").write_text(long_text, encoding="utf-8")
+    with Store(paths) as store:
+        app = local_app(
+            lambda: RuntimeOptions(model=model, ctx_size=8192), settings=Settings(), paths=paths, store=store
+        )
+        async with app.run_test(size=(100, 30)) as pilot:
+            await ready(pilot)
+            chat = app.chat
+            if moment == "switching":
+                await say(pilot, "Hello")
+                await until(pilot, lambda: bool(answers(app)) and len(answers(app)[-1]) > 20, tries=6000)
+                await pilot.press("escape")
+                await until(pilot, lambda: not chat.controller.busy)
+                chat.action_new_session()
+                await until(pilot, lambda: chat.status.activity.label.startswith(("Keeping", "Ready")))
+            elif moment == "counting":
+                chat.composer.load(long_text)
+                chat._count()
+            elif moment in ("sending", "prompt"):
+                await say(pilot, long_text)
+                if moment == "prompt":
+                    await until(pilot, lambda: chat.answering.active)
+            elif moment == "attaching":
+                await say(pilot, f"/attach {tmp_path / 'long.txt'}")
+                await until(pilot, lambda: chat.controller.busy)
+            kill(app)
+            await until(pilot, lambda: isinstance(app.screen, ProblemScreen), tries=6000)
+            await pilot.press("enter")
+            await ready(pilot)
+            # Whatever became of the message, it is in one place: in the conversation or in the composer.
+            if moment in ("counting", "sending", "prompt"):
+                asked = [entry.text for entry in chat.transcript.page.entries if entry.kind == "user"]
+                assert [*asked, chat.composer.message].count(long_text) == 1
+            chat.composer.load("Go on")
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(answers(app)) and len(answers(app)[-1]) > 5, tries=6000)
+            await pilot.press("ctrl+q")
+            await until(pilot, lambda: not app.is_running, tries=6000)
+    assert app.return_value == 0
+    assert not list(paths.logs.glob("screen-*.log")), "no defect was met"
 
 
 async def test_what_is_counted_when_the_server_dies_is_given_up() -> None:
@@ -191,6 +247,7 @@ sys.exit(asyncio.run(main()))
     [
         (b"a\xff\xfez", "TEXT 'a\\ufffd\\ufffdz'", 0),
         (b"\x1b[200~caf\xe9 \xfc\x1b[201~z", "TEXT 'caf\\ufffd \\ufffdz'", 0),
+        (b"a\x1b[:1P\x1b[1:3;5:9u\x1b[1114112u\x1b[<9999999999;1;1Mz", "TEXT 'az'", 0),
         (b"BOOM", "error of its own: KeyError", 1),
     ],
 )
@@ -235,3 +292,13 @@ def test_bytes_of_a_real_terminal(typed: bytes, told: str, code: int, tmp_path: 
     plain = re.sub(r"\s+", " ", re.sub(rb"\x1b\[[0-?]*[ -/]*[@-~]", b"", seen).decode("utf-8", "replace"))
     assert told in plain
     assert "Traceback" not in plain
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the driver of other systems")
+@given(st.text(alphabet="\x1b[]<;:?$~OMmuPRIytabcz0129\x00\x7f\ufffd", max_size=60))
+def test_no_sequence_breaks_the_parser(text: str) -> None:
+    from tui.app.driver import PatientParser
+
+    parser = PatientParser(False)
+    list(parser.feed(text))
+    list(parser.tick())
