@@ -108,7 +108,7 @@ class _Run:
             )
         )
         summary = await writer.write("single", prompt, self._document.text, budget.single, remember_failure=or_parts)
-        if or_parts and not summary.good:
+        if or_parts and (summary.extracted or not summary.read):
             self._failed = summary.reason or summary.doubt
             self._emit(SummaryRestarted(self._failed))
             return None

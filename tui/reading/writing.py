@@ -140,8 +140,8 @@ class Writer:
                 doubt="" if failed else known.reason,
             )
         summary = await self._asked(kind, prompt, source, room)
-        # Stand-ins are not kept, the next run asks the model again; nor is what is read in parts because of it.
-        if summary.good or (summary.read and not summary.extracted and not remember_failure):
+        # Stand-ins are not kept, the next run asks the model again.
+        if summary.read and not summary.extracted:
             entry = await self._journal.put(key, Entry(text=summary.text, reason=summary.doubt))
             summary = msgspec.structs.replace(summary, text=entry.text or summary.text)
         elif summary.read and remember_failure:
