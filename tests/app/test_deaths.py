@@ -112,7 +112,8 @@ async def test_a_server_killed_at_any_other_moment(
                     await until(pilot, lambda: chat.answering.active)
             elif moment == "attaching":
                 await say(pilot, f"/attach {tmp_path / 'long.txt'}")
-                await until(pilot, lambda: chat.controller.busy)
+                # A note that it is being read, or already that it is attached.
+                await until(pilot, lambda: bool(chat.transcript.page.entries))
             kill(app)
             await until(pilot, lambda: isinstance(app.screen, ProblemScreen), tries=6000)
             await pilot.press("enter")
