@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.documents.model import Document, Span
-from tui.reading.ledger import Ledger, LedgerEntry, State, failure_warnings, page_list, place
+from tui.reading.ledger import Ledger, LedgerEntry, State, failure_warnings, page_list, place, places
 
 
 def pages(*lengths: int) -> Document:
@@ -52,6 +52,8 @@ def test_places() -> None:
     assert place(document, 10, 20) == "page 2"
     plain = Document(path="a", name="a", kind="text", text="x" * 30, spans=())
     assert place(plain, 1000, 2000) == "characters 1,000 to 2,000"
+    ranges = [entry(20, 25), entry(0, 5), entry(5, 9)]
+    assert places(plain, ranges) == "characters 0 to 9; characters 20 to 25"
     tree = Document(
         path="a",
         name="a",

@@ -102,4 +102,10 @@ def places(document: Document, entries: Sequence[LedgerEntry]) -> str:
     ]
     if pages:
         return page_list(pages)
-    return "; ".join(place(document, entry.start, entry.end) for entry in entries)
+    ranges: list[list[int]] = []
+    for entry in sorted(entries, key=lambda entry: entry.start):
+        if ranges and entry.start <= ranges[-1][1]:
+            ranges[-1][1] = max(ranges[-1][1], entry.end)
+        else:
+            ranges.append([entry.start, entry.end])
+    return "; ".join(place(document, start, end) for start, end in ranges)
