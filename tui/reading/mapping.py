@@ -17,7 +17,7 @@ from tui.reading.extractive import extract
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
 from tui.reading.ledger import Ledger, LedgerEntry, Mark, State
-from tui.reading.notetaking import Request, Taken, bounded, take_notes
+from tui.reading.notetaking import Request, Taken, bounded, take_notes, take_one_sentence
 from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget
 from tui.reading.prompts import SummaryPrompts
@@ -166,6 +166,8 @@ class Mapper:
                 return [outcome for piece in smaller for outcome in await self._read(slot, whole, piece, depth + 1)]
         if not taken.notes and fits:
             last = await self._take(slot, part, prompt, _LAST)
+            if not (last.notes or last.ended or taken.ended):
+                last = await self._take(slot, part, prompt)
             taken = msgspec.structs.replace(last, ended=last.ended or taken.ended)
         return [await self._outcome(part, taken, start, end, depth)]
 
@@ -180,7 +182,8 @@ class Mapper:
         piece = Piece(start=start, end=end, notes=tuple(stand_in), mark="extracted", reason=taken.reason)
         return _Outcome(piece, failed=not taken.ended)
 
-    async def _take(self, slot: int, part: Chunk, prompt: Prompt, attempts: range) -> Taken:
+    async def _take(self, slot: int, part: Chunk, prompt: Prompt, attempts: range | None = None) -> Taken:
+        """Notes on `part`; without `attempts` a single sentence."""
         so_far = (0, len(prompt.ids), 0)
 
         def report(event: StreamEvent) -> None:
@@ -200,6 +203,8 @@ class Mapper:
             id_slot=slot,
         )
         try:
+            if attempts is None:
+                return await take_one_sentence(self._caller, request, report)
             return await take_notes(self._caller, request, attempts, report)
         except ContextOverflow as error:
             return Taken(reason=str(error))

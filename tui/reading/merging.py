@@ -16,7 +16,7 @@ from tui.reading.extractive import extract
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal
 from tui.reading.mapping import Note
-from tui.reading.notetaking import Request, bounded, take_notes
+from tui.reading.notetaking import Request, bounded, take_notes, take_one_sentence
 from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget, pack
 from tui.reading.prompts import SummaryPrompts
@@ -150,6 +150,8 @@ class Merger:
             id_slot=slot,
         )
         taken = await take_notes(self._caller, request, _ATTEMPTS)
+        if not (taken.notes or taken.ended):
+            taken = await take_one_sentence(self._caller, request)
         if taken.notes:
             notes, _ = await bounded(taken.notes, self._budget.reply, counter)
             return await self._journal.put(key, Entry(text=answers.as_text(list(notes))))

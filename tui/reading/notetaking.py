@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _ENOUGH_BEFORE_CIRCLES = 2
+_ENDS_OF_A_SENTENCE = (". ", ".\n", "\n", "! ", "? ", "。", "！", "？")
 _REPEATED = "The model said its notes again and again; each is kept once."
 
 
@@ -97,6 +98,12 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
             return Taken(notes=tuple(borne_out), ended=True)
         taken = Taken(ended=True, reason=f"Asked {attempt + 1} times, {trouble}.")
     return spare or taken
+
+
+async def take_one_sentence(caller: Caller, request: Request, on_event: OnEvent | None = None) -> Taken:
+    """Ask once more, for an answer that ends with its first sentence: for models that find no end by themselves."""
+    sampling = msgspec.structs.replace(other_sampling(request.sampling, 1), stop=_ENDS_OF_A_SENTENCE)
+    return await take_notes(caller, msgspec.structs.replace(request, sampling=sampling), range(1), on_event)
 
 
 async def bounded(notes: tuple[str, ...], most: int, counter: TokenCounter) -> tuple[tuple[str, ...], bool]:
