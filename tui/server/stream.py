@@ -170,3 +170,5 @@ async def while_alive(work: asyncio.Task[T], alive: Callable[[], Awaitable[bool]
         if not work.done():
             work.cancel()
             await asyncio.wait({work})
+        if not work.cancelled():
+            work.exception()  # nobody may be left to ask for it, and asyncio would print it on the screen
