@@ -14,7 +14,7 @@ from tests.support.tiny_models import build
 from tui.context.runtime import Runtime
 from tui.documents.model import Document
 from tui.paths import Paths
-from tui.reading.events import ChunkDone, Finished, PlanMade, ReadingEvent
+from tui.reading.events import ChunkDone, Finished, PlanMade, ReadingEvent, SummaryRestarted
 from tui.reading.results import SummaryOptions
 from tui.reading.summarize import summarize
 from tui.server.types import Message
@@ -146,3 +146,14 @@ async def test_a_short_text_in_one_pass_by_the_demo_model(paths: Paths, demo_mod
         assert finished.result.coverage.fraction == 1.0
         assert finished.result.summary
         assert not runtime.warnings
+
+
+async def test_the_length_the_user_named_is_kept(paths: Paths, tiny_models: Path) -> None:
+    """The tiny model never ends: each attempt stops at the limit, and none is continued past it."""
+    async with opened(paths, build("llama", tiny_models), ctx_size=4096) as runtime:
+        events = [event async for event in summarize(runtime, paged(1), SummaryOptions(max_tokens=20))]
+        attempts = 1 + sum(isinstance(event, SummaryRestarted) for event in events)
+        last = events[-1]
+        assert isinstance(last, Finished)
+        assert last.result.strategy == "single"
+        assert last.result.completion_tokens <= 20 * attempts

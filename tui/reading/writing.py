@@ -207,7 +207,8 @@ class Writer:
         room = min(room, self._runtime.n_ctx - len(prompt.ids))
         reply = await self._caller.call(prompt, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream)
         said, whole = reply.text, reply
-        for _ in range(_CONTINUATIONS):
+        # A length the user named is kept.
+        for _ in range(0 if self._prompts.options.max_tokens else _CONTINUATIONS):
             if reply.ended or not said.strip() or answers.circles(said):
                 break
             reply = await self._caller.go_on(
