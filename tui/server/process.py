@@ -10,10 +10,10 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import psutil
 
@@ -153,13 +153,18 @@ class ServerProcess:
         try:
             await self._end()  # what a server that failed has left
             await self._start(binary, request, flags)
+            # A cancellation asked for while the last step was told comes here, not after the server was handed over.
+            await asyncio.sleep(0)
         except BaseException as error:
+            cancelled = isinstance(error, asyncio.CancelledError)
             try:
-                await asyncio.shield(self._end())
+                cancelled = await _to_its_end(self._end()) or cancelled
             finally:
-                stopped = self._stop_asked or isinstance(error, asyncio.CancelledError)
+                stopped = self._stop_asked or cancelled
                 self._set("stopped" if stopped else "failed", "" if stopped else str(error))
                 self._start_over.set()
+            if cancelled and not isinstance(error, asyncio.CancelledError):
+                raise asyncio.CancelledError from error
             raise
         self._start_over.set()
 
@@ -311,9 +316,11 @@ class ServerProcess:
                             await before()
             finally:
                 try:
-                    await asyncio.shield(self._end())
+                    cancelled = await _to_its_end(self._end())
                 finally:
                     self._set("stopped")
+                if cancelled:
+                    raise asyncio.CancelledError
 
     async def _wait_idle(self, client: LlamaClient) -> None:
         try:
@@ -349,6 +356,22 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> bool:
+    """Await `work` whatever is cancelled meanwhile: a half-ended server would be an orphan. True when that happened.
+
+    A cancellation may be pending already and come at the very await that was to end the server.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    return cancelled
 
 
 def _open_log(path: Path) -> IO[bytes]:
