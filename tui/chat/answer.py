@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Coroutine
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -14,8 +13,7 @@ from tui.server.errors import StreamCancelled
 from tui.server.types import StreamEvent, StreamFinished
 from tui.store.database import Store
 from tui.store.sessions import MessageRow
-
-_T = TypeVar("_T")
+from tui.tasks import undisturbed
 
 
 class Answer:
@@ -87,7 +85,7 @@ class Answer:
 
         Raises StorageProblem when it cannot be written; `text` still holds it.
         """
-        return await _undisturbed(self._put_away())
+        return await undisturbed(self._put_away())
 
     async def _put_away(self) -> MessageRow:
         try:
@@ -101,17 +99,3 @@ class Answer:
             return await self._growing.finish(self.state)
         finally:
             self.over = True
-
-
-async def _undisturbed(work: Coroutine[Any, Any, _T]) -> _T:
-    """The result of `work`, which goes on to its end also when the caller is being cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled and not task.exception():
-        raise asyncio.CancelledError
-    return task.result()

@@ -10,10 +10,10 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 import psutil
 
@@ -28,6 +28,7 @@ from tui.server.launch import HOST, LaunchRequest, build_command, free_port
 from tui.server.loading import LoadingWatch
 from tui.server.state import OnState, Phase, ServerState
 from tui.server.types import Props
+from tui.tasks import undisturbed
 from tui.text import one_line
 
 ATTEMPTS = 5
@@ -156,15 +157,15 @@ class ServerProcess:
             # A cancellation asked for while the last step was told comes here, not after the server was handed over.
             await asyncio.sleep(0)
         except BaseException as error:
-            cancelled = isinstance(error, asyncio.CancelledError)
+            stopped = self._stop_asked or isinstance(error, asyncio.CancelledError)
             try:
-                cancelled = await _to_its_end(self._end()) or cancelled
+                await undisturbed(self._end())
+            except asyncio.CancelledError:
+                stopped = True
+                raise
             finally:
-                stopped = self._stop_asked or cancelled
                 self._set("stopped" if stopped else "failed", "" if stopped else str(error))
                 self._start_over.set()
-            if cancelled and not isinstance(error, asyncio.CancelledError):
-                raise asyncio.CancelledError from error
             raise
         self._start_over.set()
 
@@ -316,11 +317,9 @@ class ServerProcess:
                             await before()
             finally:
                 try:
-                    cancelled = await _to_its_end(self._end())
+                    await undisturbed(self._end())
                 finally:
                     self._set("stopped")
-                if cancelled:
-                    raise asyncio.CancelledError
 
     async def _wait_idle(self, client: LlamaClient) -> None:
         try:
@@ -356,22 +355,6 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> bool:
-    """Await `work` whatever is cancelled meanwhile: a half-ended server would be an orphan. True when that happened.
-
-    A cancellation may be pending already and come at the very await that was to end the server.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            cancelled = True
-    task.result()
-    return cancelled
 
 
 def _open_log(path: Path) -> IO[bytes]:
