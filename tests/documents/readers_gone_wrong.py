@@ -9,27 +9,28 @@ import time
 from pathlib import Path
 
 from tui.documents.model import Document
+from tui.documents.options import ReadOptions
 
 
 def _document(text: str) -> Document:
     return Document(path="", name="", kind="text", text=text, spans=())
 
 
-def hang(path: str, password: str | None, encoding: str | None) -> Document:
+def hang(path: str, options: ReadOptions) -> Document:
     """Say that it has begun, then never return."""
     Path(path).write_text(str(os.getpid()), encoding="utf-8")
     while True:
         time.sleep(0.05)
 
 
-def spin(path: str, password: str | None, encoding: str | None) -> Document:
+def spin(path: str, options: ReadOptions) -> Document:
     """As `hang`, with the processor."""
     Path(path).write_text(str(os.getpid()), encoding="utf-8")
     while True:
         pass
 
 
-def explode(path: str, password: str | None, encoding: str | None) -> Document:
+def explode(path: str, options: ReadOptions) -> Document:
     """Ask for memory until there is none."""
     held = []
     while True:
@@ -37,7 +38,7 @@ def explode(path: str, password: str | None, encoding: str | None) -> Document:
         held[-1][::4096] = b"x" * len(held[-1][::4096])
 
 
-def explode_beside_the_limit(path: str, password: str | None, encoding: str | None) -> Document:
+def explode_beside_the_limit(path: str, options: ReadOptions) -> Document:
     """As on a system without RLIMIT_AS: the limit is lifted, and memory is held until the parent acts."""
     import resource
 
@@ -47,23 +48,23 @@ def explode_beside_the_limit(path: str, password: str | None, encoding: str | No
     return _document(str(len(held)))
 
 
-def crash(path: str, password: str | None, encoding: str | None) -> Document:
+def crash(path: str, options: ReadOptions) -> Document:
     """End as a fault in a C library ends a process."""
     os.kill(os.getpid(), signal.SIGSEGV)
     return _document("")
 
 
-def leave(path: str, password: str | None, encoding: str | None) -> Document:
+def leave(path: str, options: ReadOptions) -> Document:
     """End without an answer."""
     os._exit(7)
 
 
-def fail(path: str, password: str | None, encoding: str | None) -> Document:
+def fail(path: str, options: ReadOptions) -> Document:
     """Raise what no reader should."""
     raise ZeroDivisionError("a fault of the reader's own \ud800")
 
 
-def chatter(path: str, password: str | None, encoding: str | None) -> Document:
+def chatter(path: str, options: ReadOptions) -> Document:
     """Print, as libraries do, on every way out; then answer."""
     print("noise")
     os.write(1, b"noise from C\n")
@@ -72,6 +73,6 @@ def chatter(path: str, password: str | None, encoding: str | None) -> Document:
     return _document("an answer")
 
 
-def swell(path: str, password: str | None, encoding: str | None) -> Document:
+def swell(path: str, options: ReadOptions) -> Document:
     """An answer larger than the file may take."""
     return _document("x" * (80 << 20))

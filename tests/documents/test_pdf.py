@@ -14,12 +14,13 @@ from reportlab.pdfgen.canvas import Canvas
 from tests.documents import pdfs
 from tests.documents.pdfs import WORDS, canvas_bytes, edited, image_page, pages, text_page
 from tui.documents.model import Document
+from tui.documents.options import ReadOptions
 from tui.documents.pdf.reader import read_pdf
 from tui.documents.refusal import Refusal
 
 
 def read(data: bytes, password: str | None = None) -> Document:
-    document = read_pdf(data, "folder/a.pdf", "a.pdf", password)
+    document = read_pdf(data, "folder/a.pdf", "a.pdf", ReadOptions(password=password or ""))
     place = 0
     for span in document.spans:
         assert span.start == place < span.end
@@ -35,7 +36,7 @@ def page_text(document: Document, number: int) -> str:
 
 def refusal(data: bytes, name: str = "a.pdf", password: str | None = None) -> Refusal:
     with pytest.raises(Refusal) as caught:
-        read_pdf(data, name, name, password)
+        read_pdf(data, name, name, ReadOptions(password=password or ""))
     assert caught.value.remedy
     return caught.value
 

@@ -68,6 +68,12 @@ _FORMS = {
     "pdf": _prose(_PDF_LINE),
     "text": _prose(_LINE),
     "markdown": _prose(_LINE),
+    "docx": _prose(_LINE),
+    "rtf": _prose(_LINE),
+    "html": _prose(_LINE),
+    "epub": _prose(_LINE),
+    "table": _prose(_LINE),
+    "notebook": _CODE,
 }
 
 

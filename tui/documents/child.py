@@ -17,6 +17,7 @@ import msgspec
 
 from tui.documents.limits import limit_process
 from tui.documents.model import Document
+from tui.documents.options import ReadOptions
 from tui.documents.refusal import Refusal, RefusalKind
 
 _PARENT_GONE = 3
@@ -72,7 +73,8 @@ def _answer(request: dict[str, Any]) -> Answer:
     try:
         limit_process(request["memory_mib"], request["processor_s"])
         module, _, function = request["reader"].partition(":")
-        return Done(getattr(importlib.import_module(module), function)(**request["arguments"]))
+        read = getattr(importlib.import_module(module), function)
+        return Done(read(request["path"], ReadOptions(**request["options"])))
     except Refusal as refusal:
         return Refused(refusal.reason, refusal.remedy, refusal.kind)
     except MemoryError:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from pathlib import PurePath
 from typing import Literal
 
 TextKind = Literal["text", "markdown", "code"]
+Format = Literal["pdf", "docx", "rtf", "epub", "html", "notebook", "table", "plain"]
+_HEAD = 4096
 
 _PDF = re.compile(rb"%PDF-\d")
 _MAGIC = (
@@ -77,6 +81,39 @@ def is_pdf(head: bytes) -> bool:
 def is_html(head: bytes) -> bool:
     """Whether the file starts as a web page does."""
     return _HTML.match(head[:4096].removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def file_format(data: bytes, name: str) -> Format:
+    """Which reader a file belongs to: by what it holds, then by its name; `plain` for whatever no other one takes.
+
+    A zip or an OLE container that is no format of ours stays `plain`, whose reader says what it is.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if is_pdf(data) or suffix == ".pdf":
+        return "pdf"
+    if data.startswith(b"PK\x03\x04"):
+        return _zip_format(data)
+    if data.startswith(b"{\\rtf"):
+        return "rtf"
+    if suffix == ".ipynb":
+        return "notebook"
+    if suffix in (".csv", ".tsv", ".tab"):
+        return "table"
+    if is_html(data[:_HEAD]) or suffix in (".html", ".htm", ".xhtml"):
+        return "html"
+    return "plain"
+
+
+def _zip_format(data: bytes) -> Format:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
+        return "plain"
+    if "META-INF/container.xml" in names:
+        return "epub"
+    # The main part of a Word document may have any name; its content types say so.
+    return "docx" if "[Content_Types].xml" in names and any(name.startswith("word/") for name in names) else "plain"
 
 
 def known_format(head: bytes, name: str) -> str | None:

@@ -26,7 +26,7 @@ from tui.documents.refusal import PasswordNeeded
 from tui.errors import InputProblem, UsageProblem
 from tui.units import duration
 
-READER_VERSION = 1
+READER_VERSION = 2
 """Raised when a reader's result changes: documents cached under another version are read again."""
 
 _READER = "tui.documents.sources:read_path"
@@ -40,13 +40,14 @@ async def read_document(
     *,
     password: str | None = None,
     encoding: str | None = None,
+    ocr: str = "",
     timeout_s: float = 20,
     memory_mib: int = 1536,
     reader: str = _READER,
 ) -> Document:
-    """The document at `path`: a PDF, a text file, Markdown, a file of source code, or a folder as a source tree.
+    """The document at `path`: a file of any format that `sources` knows, or a folder as a source tree.
 
-    `encoding` names a text file's encoding instead of letting it be found. The reading takes at most `timeout_s`
+    `password`, `encoding` and `ocr` are told to the reader, see ReadOptions. The reading takes at most `timeout_s`
     seconds of wall time and `memory_mib` MiB of memory; when that is exceeded, or the caller is cancelled, the
     child process is killed. `reader` is `module:function` of what runs in the child.
 
@@ -58,7 +59,8 @@ async def read_document(
         _check_encoding(encoding)
     request = {
         "reader": reader,
-        "arguments": {"path": named, "password": password, "encoding": encoding},
+        "path": named,
+        "options": {"password": password or "", "encoding": encoding or "", "ocr": ocr},
         "memory_mib": memory_mib,
         "processor_s": int(timeout_s) + 10,
     }

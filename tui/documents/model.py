@@ -7,19 +7,22 @@ from typing import Literal
 
 import msgspec
 
-SpanKind = Literal["page", "file"]
+SpanKind = Literal["page", "file", "section"]
+DocumentKind = Literal["pdf", "text", "markdown", "code", "tree", "docx", "rtf", "html", "epub", "table", "notebook"]
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A page or a file: `text[start:end]` of the document. Spans tile the text from 0 to its length."""
+    """A page, a file or a book's section: `text[start:end]`. Spans tile the document's text from 0 to its length."""
 
     kind: SpanKind
     label: str
-    """Printed page label (`xii`, `12`) or path relative to the source tree."""
+    """Printed page label (`xii`, `12`), path relative to the source tree, or the section's title."""
     number: int
-    """1-based: page number, or index of the file."""
+    """1-based: page number in its file, or index of the file or section."""
     start: int
     end: int
+    file: str = ""
+    """For a page or section inside a source tree: the path of its file."""
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -30,6 +33,15 @@ class Heading(msgspec.Struct, frozen=True):
     title: str
 
 
+class Table(msgspec.Struct, frozen=True):
+    """A table: rows are the lines of `text[start:end]`; the header with its rule is `text[start:header_end]`."""
+
+    start: int
+    header_end: int
+    """Equal to `start` for a table without a header."""
+    end: int
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A document that was read. `text` is well-formed Unicode (no lone surrogates, no NUL, no U+FFFE)."""
 
@@ -37,10 +49,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """As the user named it."""
     name: str
     """File or folder name, for people."""
-    kind: Literal["pdf", "text", "markdown", "code", "tree"]
+    kind: DocumentKind
     text: str
     spans: tuple[Span, ...]
     headings: tuple[Heading, ...] = ()
+    """In order. For source code: functions and classes."""
+    tables: tuple[Table, ...] = ()
+    """In order, not overlapping."""
     warnings: tuple[str, ...] = ()
     """What was not read and why, one sentence each; shown to the user, never swallowed."""
     sha256: str = ""
@@ -78,3 +93,8 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     """Labels of the files touched, for a tree."""
     heading: str = ""
     """Heading path at the chunk's start, ` › ` between levels."""
+    lines: tuple[int, int] | None = None
+    """First and last line, 1-based, in the file where the chunk starts and ends; None for a document with pages."""
+    context: str = ""
+    """What a reader of this chunk alone needs to know and the text does not hold: the header of a table that began
+    earlier. Not part of `text`; `tokens` counts the two together."""

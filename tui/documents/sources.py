@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 
 from tui.documents.clean import name_safe
-from tui.documents.kinds import is_pdf
+from tui.documents.kinds import file_format
 from tui.documents.model import Document
+from tui.documents.options import ReadOptions
 from tui.documents.refusal import Refusal
 from tui.text import well_formed
 
 
-def read_path(path: str, password: str | None = None, encoding: str | None = None) -> Document:
+def read_path(path: str, options: ReadOptions) -> Document:
     """Read a file or a folder.
 
     Raises Refusal: missing, no permission, no regular file, empty, and whatever the readers refuse.
@@ -39,18 +40,45 @@ def read_path(path: str, password: str | None = None, encoding: str | None = Non
         raise _not_readable(place, error) from error
     if not data:
         raise Refusal("is empty.", "Give a file with text in it.")
-    document = _read_file(data, shown, name, password, encoding)
+    document = read_bytes(data, shown, name, options)
     return msgspec.structs.replace(document, sha256=hashlib.sha256(data).hexdigest())
 
 
-def _read_file(data: bytes, path: str, name: str, password: str | None, encoding: str | None) -> Document:
-    if is_pdf(data) or name.lower().endswith(".pdf"):
+def read_bytes(data: bytes, path: str, name: str, options: ReadOptions) -> Document:
+    """A file's bytes by the reader of their format; also for files inside a source tree. Raises Refusal."""
+    format_ = file_format(data, name)
+    # Imported one by one: a child that reads one file needs only one reader.
+    if format_ == "pdf":
         from tui.documents.pdf.reader import read_pdf
 
-        return read_pdf(data, path, name, password)
+        return read_pdf(data, path, name, options)
+    if format_ == "docx":
+        from tui.documents.docx.reader import read_docx
+
+        return read_docx(data, path, name)
+    if format_ == "rtf":
+        from tui.documents.rtf import read_rtf
+
+        return read_rtf(data, path, name)
+    if format_ == "epub":
+        from tui.documents.epub.reader import read_epub
+
+        return read_epub(data, path, name)
+    if format_ == "html":
+        from tui.documents.html.reader import read_html
+
+        return read_html(data, path, name, options)
+    if format_ == "notebook":
+        from tui.documents.notebook import read_notebook
+
+        return read_notebook(data, path, name)
+    if format_ == "table":
+        from tui.documents.delimited import read_delimited
+
+        return read_delimited(data, path, name, options)
     from tui.documents.plain import read_plain
 
-    return read_plain(data, path, name, encoding)
+    return read_plain(data, path, name, options.encoding or None)
 
 
 def _not_readable(place: Path, error: OSError) -> Refusal:

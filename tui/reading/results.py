@@ -8,7 +8,8 @@ import msgspec
 
 from tui.errors import LongscrollError
 
-Strategy = Literal["single", "map-reduce"]
+Strategy = Literal["single", "map-reduce", "refine"]
+AskStrategy = Literal["whole", "passages", "map-reduce"]
 Status = Literal["done", "partial", "failed"]
 
 
@@ -21,10 +22,49 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """1.0 only when every character was read."""
 
 
+class Citation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where something stands in a document."""
+
+    path: str
+    """As the user named it; inside a folder, with the file's own path."""
+    pages: tuple[int, ...] = ()
+    """Page numbers in the file; empty for a document without pages."""
+    lines: tuple[int, int] | None = None
+    """First and last line of the file, for texts and code."""
+    heading: str = ""
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement of a summary with the places that the program traced it to."""
+
+    text: str
+    """As it stands in the summary, without the brackets."""
+    cite: str
+    """What stands in its brackets, such as `pp. 12-14`; empty when it has no source."""
+    citations: tuple[Citation, ...] = ()
+    supported: bool | None = None
+    """Whether the words of its places bear it out; None where that cannot be told."""
+    strange: tuple[str, ...] = ()
+    """Numbers and names in it that its places do not hold."""
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """Content coverage: what the summary speaks of, as far as words tell."""
+
+    sections: int
+    covered: int
+    """Sections that at least one statement speaks of."""
+    unsupported: int
+    """Statements that no place of the document bears out."""
+    statements: int = 0
+    strange: int = 0
+    """Numbers and names in statements that their places do not hold."""
+
+
 class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for; 0, "" and None leave it to the templates and the context."""
 
-    strategy: Literal["auto", "single", "map-reduce"] = "auto"
+    strategy: Literal["auto", "single", "map-reduce", "refine"] = "auto"
     max_tokens: int = 0
     """Room for the final summary in tokens."""
     chunk_tokens: int = 0
@@ -34,6 +74,10 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Language of the summary, as a word for the model (`German`)."""
     focus: str = ""
     """What the summary should pay attention to."""
+    length: Literal["", "short", "medium", "long"] | int = ""
+    """Length of the summary: a word or a number of words; empty leaves it to the template."""
+    prompt: str = ""
+    """Name of a set of prompt templates, `NAME-map` and so on, the user's or ours; empty for `summarize`."""
 
 
 class SummaryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +105,13 @@ class SummaryResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     warnings: tuple[str, ...]
     error: str | None
+    why: str = ""
+    """Why this strategy was chosen."""
+    content: Content | None = None
+    """None where there is no summary."""
+    statements: tuple[Statement, ...] = ()
+    retry_tokens: int = 0
+    """Prompt tokens of calls that were made again because an answer was no good; not part of `prompt_tokens`."""
 
 
 def failed(path: str, error: LongscrollError, seconds: float = 0.0) -> SummaryResult:
@@ -91,16 +142,19 @@ class AskOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 0
     """Room for the answer in tokens."""
     temperature: float | None = None
-    on_overflow: Literal["refuse"] = "refuse"
+    on_overflow: Literal["passages", "refuse"] = "passages"
     """What to do with documents that do not fit."""
+    strategy: Literal["auto", "whole", "passages", "map-reduce"] = "auto"
+    """`auto`: whole when it fits, else what `on_overflow` says."""
 
 
 class AskResult(msgspec.Struct, frozen=True, kw_only=True):
     """One answered question: the object that `ask --json` prints."""
 
     answer: str
-    strategy: Literal["whole"]
-    """`whole`: the documents stood in the prompt from the first character to the last."""
+    strategy: AskStrategy
+    """`whole`: the documents stood in the prompt from the first character to the last; `passages`: parts of them did;
+    `map-reduce`: every part was asked."""
     prompt_tokens: int
     cached_tokens: int
     """Prompt tokens that were not processed in this run, because the slot held them already or they were restored."""
@@ -112,3 +166,6 @@ class AskResult(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_second: float
     """Speed of the answer, 0 when it is too short to tell."""
     warnings: tuple[str, ...]
+    question: str = ""
+    citations: tuple[Citation, ...] = ()
+    """Whole: what the answer cites; passages: those that stood in the prompt; map-reduce: parts that said something."""

@@ -12,6 +12,7 @@ from tui.documents.boundaries import ends_sentence
 from tui.documents.clean import pages
 from tui.documents.limits import CallTimedOut, call_limit
 from tui.documents.model import Document, Span
+from tui.documents.options import ReadOptions
 from tui.documents.pdf import engine
 from tui.documents.pdf.mend import mend_pages
 from tui.documents.pdf.opening import open_pdf
@@ -30,13 +31,13 @@ _EXTRA_SECONDS = 6.0
 _OCR = "Give it a text layer first (for example `ocrmypdf in.pdf out.pdf`) and read the result."
 
 
-def read_pdf(data: bytes, path: str, name: str, password: str | None = None) -> Document:
+def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Document:
     """The text of all pages, each page's span ending in a line end (a blank line where a sentence ends too), with
     form values and notes after its text.
 
     Raises Refusal when the file cannot be opened (see `open_pdf`) or holds no usable text on any page.
     """
-    opened = open_pdf(data, name, password)
+    opened = open_pdf(data, name, options.password or None)
     try:
         raw = engine.read_pages(opened.document)
         entries, outline_note = _outline(opened.document)

@@ -1,0 +1,16 @@
+"""What a reader can be told about a file."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Empty leaves it to the reader."""
+
+    password: str = ""
+    """Of an encrypted file."""
+    encoding: str = ""
+    """Of a text file, instead of letting it be found."""
+    ocr: str = ""
+    """Languages in which scanned pages are read, as tesseract names them (`eng+chi_sim`); empty: they are not."""

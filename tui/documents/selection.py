@@ -1,0 +1,79 @@
+"""Part of a document: the pages that the user named."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from tui.documents.model import Document, Heading, Span, Table
+from tui.documents.places import runs
+from tui.errors import UsageProblem
+
+_PART = re.compile(r"(\d{1,7})(?:\s*-\s*(\d{1,7})?)?")
+_REMEDY = "Name pages such as 5-10,14 or 20-."
+
+
+def parse_pages(wanted: str) -> tuple[tuple[int, int | None], ...]:
+    """`5-10,14,20-` as ranges of page numbers, the last one open. Raises UsageProblem."""
+    found: list[tuple[int, int | None]] = []
+    for part in wanted.replace("，", ",").replace("–", "-").split(","):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
+            raise UsageProblem(f"--pages {wanted!r}: {part.strip()!r} is no page or range of pages.", _REMEDY)
+        first = int(match[1])
+        last = int(match[2]) if match[2] else (None if "-" in part else first)
+        if first < 1 or (last is not None and last < first):
+            raise UsageProblem(f"--pages {wanted!r}: {part.strip()!r} is an empty range.", _REMEDY)
+        found.append((first, last))
+    return tuple(found)
+
+
+def select_pages(document: Document, wanted: str) -> Document:
+    """The document with only those of its pages, by their numbers in the file, which the spans keep.
+
+    Raises UsageProblem when it has no pages, or when a named page does not exist.
+    """
+    ranges = parse_pages(wanted)
+    pages = [span for span in document.spans if span.kind == "page" and not span.file]
+    if not pages:
+        raise UsageProblem(f"{document.path} has no pages, so --pages cannot choose among them.", "Leave --pages out.")
+    most = pages[-1].number
+    beyond = [number for first, last in ranges for number in (first, last or first) if number > most]
+    if beyond:
+        raise UsageProblem(
+            f"--pages {wanted!r}: {document.path} has {most:,} pages, so there is no page {min(beyond):,}.", _REMEDY
+        )
+    kept = [span for span in pages if any(first <= span.number <= (last or most) for first, last in ranges)]
+    return _only(document, kept, f"Only pages {runs(span.number for span in kept)} of {most:,} were taken, as asked.")
+
+
+def _only(document: Document, kept: list[Span], warning: str) -> Document:
+    parts: list[str] = []
+    spans: list[Span] = []
+    headings: list[Heading] = []
+    tables: list[Table] = []
+    at = 0
+    for span in kept:
+        shift = at - span.start
+        spans.append(msgspec.structs.replace(span, start=at, end=span.end + shift))
+        parts.append(document.text[span.start : span.end])
+        headings += [
+            msgspec.structs.replace(heading, start=heading.start + shift)
+            for heading in document.headings
+            if span.start <= heading.start < span.end
+        ]
+        tables += [
+            Table(table.start + shift, table.header_end + shift, table.end + shift)
+            for table in document.tables
+            if span.start <= table.start and table.end <= span.end
+        ]
+        at = spans[-1].end
+    return msgspec.structs.replace(
+        document,
+        text="".join(parts),
+        spans=tuple(spans),
+        headings=tuple(headings),
+        tables=tuple(tables),
+        warnings=(*document.warnings, warning),
+    )
