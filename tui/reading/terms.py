@@ -15,10 +15,13 @@ _WIDE = "\u3040-\u30ff\u3105-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
 _RUN = re.compile(
     rf"(?P<wide>[{_WIDE}{_UNSPACED}]+)"
-    r"|(?P<number>\d[\d.,'\u2019\u202f\u00a0]*\d|\d)"
+    r"|(?P<number>\d[\d.,'\u2019]*\d|\d)"
     rf"|(?P<word>(?:(?![{_WIDE}{_UNSPACED}\d])[^\W_]|[\u0300-\u036f])+)"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*"
+)
+_GROUP_SPACE = re.compile(r"(?<=\d)[\u202f\u00a0](?=\d{3}(?!\d))")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GROUPED = re.compile(r"\d{1,3}(?:[,.'\u2019\u202f\u00a0]\d{3})+")
 _LEAST_STEM = 4
@@ -26,7 +29,7 @@ _LEAST_STEM = 4
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, doubles included."""
-    return list(_terms(unicodedata.normalize("NFKC", text)))
+    return list(_terms(unicodedata.normalize("NFKC", _GROUP_SPACE.sub("", text))))
 
 
 def _terms(text: str) -> Iterator[str]:
@@ -67,15 +70,19 @@ def stem(word: str) -> str:
     """
     if not word.isascii() or len(word) < _LEAST_STEM:
         return word
-    if word.endswith("ies") and len(word) > _LEAST_STEM:
-        word = word[:-3] + "y"
-    elif word.endswith(("sses", "shes", "ches", "xes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
+    if word.endswith(("ies", "ied")) and len(word) > _LEAST_STEM:
+        return word[:-3] + "y"
+    if word.endswith("s"):
+        word = _singular(word)
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM - 1:
             word = word[: -len(ending)]
             return word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz" else word
     # make, makes, making: one form.
-    return word[:-1] if word.endswith("e") and len(word) > _LEAST_STEM else word
+    return word[:-1] if word.endswith("e") and len(word) >= _LEAST_STEM else word
+
+
+def _singular(word: str) -> str:
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    return word if word.endswith(("ss", "us", "is")) else word[:-1]
