@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tui.reading.ledger import LedgerEntry, State
-from tui.reading.results import AskResult, Strategy, SummaryResult
+from tui.reading.results import AskResult, ExtractResult, Strategy, SummaryResult
 from tui.server.types import PromptProgress, ReasoningDelta, StreamFinished, TextDelta
 
 
@@ -123,16 +123,60 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overflow(msgspec.Struct, frozen=True):
-    """Prompt and reserve are larger than the context; nothing was sent. DoesNotFit is raised next."""
+    """Prompt and reserve are larger than the context; that prompt was not sent. Passages follow, or DoesNotFit."""
 
     needed: int
     available: int
 
 
+class AskStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows belongs to this question."""
+
+    question: str
+    index: int
+    total: int
+
+
+class PassagesChosen(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts of the documents stand in the prompt instead of the whole."""
+
+    passages: int
+    """Neighbours count as one."""
+    parts: int
+    """Parts that were taken, of `of_parts`."""
+    of_parts: int
+    cite: str
+    """Their places."""
+
+
 class Answered(msgspec.Struct, frozen=True):
-    """The last event of a question."""
+    """The last event of a question. With `result.error` the error is raised next."""
 
     result: AskResult
 
 
-AskEvent = PromptProgress | TextDelta | ReasoningDelta | StreamFinished | Restored | Overflow | Answered
+AskEvent = (
+    PromptProgress
+    | TextDelta
+    | ReasoningDelta
+    | StreamFinished
+    | Restored
+    | Overflow
+    | AskStarted
+    | PassagesChosen
+    | PlanMade
+    | ChunkStarted
+    | ChunkProgress
+    | ChunkDone
+    | GroupDone
+    | Answered
+)
+
+
+class Extracted(msgspec.Struct, frozen=True, kw_only=True):
+    """The last event of an extraction."""
+
+    result: ExtractResult
+
+
+ExtractEvent = PlanMade | ChunkStarted | ChunkProgress | ChunkDone | Extracted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -169,3 +169,47 @@ class AskResult(msgspec.Struct, frozen=True, kw_only=True):
     question: str = ""
     citations: tuple[Citation, ...] = ()
     """Whole: what the answer cites; passages: those that stood in the prompt; map-reduce: parts that said something."""
+    error: str | None = None
+    """Why the answer ends where it does, or why there is none; None when it came to its end."""
+
+
+class ExtractOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for; 0, "" and None leave it to the template and the context."""
+
+    instruction: str = ""
+    """What a record is and which are wanted, in words for the model."""
+    chunk_tokens: int = 0
+    """Largest part of the document in one call, in tokens; never more than fits."""
+    temperature: float | None = None
+    key: tuple[str, ...] = ()
+    """Fields by which two records are known to be about the same thing; empty for the schema's first field."""
+
+
+class ExtractedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One record with the places that the program found it at: the object that `extract` prints."""
+
+    record: dict[str, Any]
+    path: str
+    pages: tuple[int, ...] = ()
+    lines: tuple[int, int] | None = None
+    heading: str = ""
+    cite: str = ""
+    """All its places as they are cited, such as `pp. 3, 12`."""
+    unsupported: tuple[str, ...] = ()
+    """Fields whose value does not stand in the part of the document that the record came from."""
+
+
+class ExtractResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The records of one document, and how it was read."""
+
+    path: str
+    records: tuple[ExtractedRecord, ...]
+    found: int
+    """Records before doubles were joined."""
+    chunks: int
+    reused_chunks: int
+    coverage: Coverage
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    warnings: tuple[str, ...]
