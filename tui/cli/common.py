@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import rich_click as click
 
-from tui.cli.usage import Readable, Whole, Words
+from tui.cli.usage import Encoding, Languages, Pages, Readable, Whole, Words
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -62,8 +62,62 @@ _OPTIONS = (
 )
 
 
-paths_argument = click.argument("paths", nargs=-1, required=True, type=Readable(), metavar="PATH...")
-"""One path or more, of files and folders to read."""
+class ReadWishes(msgspec.Struct, frozen=True, kw_only=True):
+    """How documents are to be read; empty where nothing was said."""
+
+    password: str = ""
+    encoding: str = ""
+    ocr: str = ""
+    """Languages for scanned pages, or `auto`."""
+    pages: str = ""
+    """Such as `5-10,14`."""
+    typed: list[str] = []
+    """Passwords that were typed at a prompt and opened a document; the next document is tried with them first."""
+
+
+_READ_OPTIONS = (
+    click.option(
+        "--password",
+        envvar="LONGSCROLL_PASSWORD",
+        default="",
+        metavar="TEXT",
+        help="Password of an encrypted PDF; asked for at a terminal. Also read from LONGSCROLL_PASSWORD.",
+    ),
+    click.option(
+        "--encoding",
+        type=Encoding(),
+        metavar="NAME",
+        help="Encoding of text files, such as gb18030 (found out when not given).",
+    ),
+    click.option(
+        "--ocr",
+        type=Languages(),
+        metavar="[LANGS]",
+        help="Read scanned pages with tesseract, in languages such as eng+chi_sim (found out when not given).",
+    ),
+    click.option("--pages", type=Pages(), metavar="LIST", help="Read only these pages, such as 5-10,14 or 20-."),
+)
+
+paths_argument = click.argument("paths", nargs=-1, required=True, type=Readable(standard_input=True), metavar="PATH...")
+"""One or more of: a file, a folder, a pattern, `-` for standard input. See `opening.open_inputs`."""
+
+
+def with_reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for reading documents to a command and hand them to it as `reading`, a ReadWishes."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **values: Any) -> Any:
+        reading = ReadWishes(
+            password=values.pop("password") or "",
+            encoding=values.pop("encoding") or "",
+            ocr=values.pop("ocr") or "",
+            pages=values.pop("pages") or "",
+        )
+        return function(*args, reading=reading, **values)
+
+    for option in reversed(_READ_OPTIONS):
+        call = option(call)
+    return call
 
 
 def shared_options(function: _F) -> _F:

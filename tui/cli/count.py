@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import rich_click as click
 
-from tui.cli.common import Shared, paths_argument, with_shared
+from tui.cli.common import ReadWishes, Shared, paths_argument, with_reading, with_shared
 
 if TYPE_CHECKING:
     from tui.cli.counting import Counting
@@ -39,24 +39,25 @@ class NotCounted(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command("count")
 @paths_argument
-@click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
+@with_reading
 @with_shared
-def command(shared: Shared, /, *, paths: tuple[str, ...], password: str) -> int:
+def command(shared: Shared, /, *, paths: tuple[str, ...], reading: ReadWishes) -> int:
     """Count the tokens of files and folders, and say whether each fits the context beside an answer.
 
     FITS: the tokens and the room kept for an answer are at most the context of one conversation.
-    In a folder, text files are counted; documents such as PDFs are named on stderr: give them by their own names.
+    PATH is a file, a folder, a pattern such as "reports/*.pdf", or - for standard input. A folder of source code is
+    one document; of any other folder each document is counted.
     """
     from tui.cli.errors import run_async
 
-    return run_async(lambda: _count(shared, paths, password))
+    return run_async(lambda: _count(shared, paths, reading))
 
 
-async def _count(shared: Shared, paths: tuple[str, ...], password: str) -> int:
+async def _count(shared: Shared, paths: tuple[str, ...], reading: ReadWishes) -> int:
     from tui.cli.counting import open_counting
-    from tui.cli.opening import open_ground, read
+    from tui.cli.opening import open_ground, open_inputs, read
     from tui.cli.output import Out
-    from tui.errors import ExitCode, InputProblem
+    from tui.errors import ExitCode, InputProblem, UsageProblem
     from tui.settings import default_reserve
 
     out = Out(as_json=shared.json)
@@ -64,14 +65,14 @@ async def _count(shared: Shared, paths: tuple[str, ...], password: str) -> int:
     failed = False
     async with open_ground(shared, out) as ground, contextlib.AsyncExitStack() as stack:
         counting: Counting | None = None
-        for path in paths:
+        for item in await stack.enter_async_context(open_inputs(ground, paths)):
             try:
-                document = await read(ground, path, password)
-            except InputProblem as error:
+                document = await read(ground, item, reading)
+            except (InputProblem, UsageProblem) as error:
                 failed = True
                 out.error(error)
                 if shared.json:
-                    out.emit(NotCounted(path=path, error=str(error)))
+                    out.emit(NotCounted(path=item.shown, error=str(error)))
                 continue
             if counting is None:  # not before there is something to count
                 counting = await stack.enter_async_context(open_counting(ground))

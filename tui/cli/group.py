@@ -10,6 +10,7 @@ import rich_click as click
 
 from tui import __version__
 from tui.cli.common import shared_options
+from tui.cli.usage import with_ocr_value
 from tui.errors import UsageProblem
 
 COMMANDS = ("demo", "summarize", "ask", "count", "chunk", "doctor", "screen")
@@ -34,7 +35,7 @@ class LazyGroup(click.RichGroup):
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             raise _no_command(name)
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, with_ocr_value(args))
 
 
 def _no_command(name: str) -> UsageProblem:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui.cli.common import Shared
+from tui.cli.common import ReadWishes, Shared
 from tui.cli.output import Out, Progress
-from tui.errors import NoModel
+from tui.errors import NoModel, StorageProblem
 from tui.paths import Paths, get_paths
 from tui.settings import Settings, load_settings
+from tui.text import one_line
 
 if TYPE_CHECKING:
     from tui.context.runtime import FetchProgress, OnState, Runtime, RuntimeOptions
+    from tui.documents.inputs import Input
     from tui.documents.model import Document
     from tui.server.state import ServerState
     from tui.store.database import Store
 
 _SMALLEST_CONTEXT = 256
+_TRIES = 3
+"""How often a password is asked for."""
+_TREE_TIMES = 6
+"""A folder may take so many times as long to be read as one file."""
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -156,16 +164,102 @@ def show_start(progress: Progress) -> OnState:
     return show
 
 
-async def read(ground: Ground, path: str, password: str = "") -> Document:
-    """Read one document and print its warnings. Raises InputProblem."""
+@contextlib.asynccontextmanager
+async def open_inputs(ground: Ground, paths: Sequence[str]) -> AsyncIterator[tuple[Input, ...]]:
+    """The inputs that the arguments stand for, see `tui.documents.inputs.expand`; what was decided is told on stderr.
+
+    An argument that gives nothing is an input too: `read` raises its problem. Raises StorageProblem.
+    """
+    from tui.documents.inputs import expand
+    from tui.documents.spool import spool_folder
+
+    limit = ground.settings.read_memory_mib
+    with contextlib.ExitStack() as stack:
+        spool = None
+        if "-" in paths:
+            if sys.stdin.isatty():
+                ground.out.note("Type or paste the text, then end it with Ctrl-D (Ctrl-Z and Enter on Windows).")
+            spool = stack.enter_context(spool_folder(ground.paths.cache / "standard-input"))
+        expansion = await expand(paths, spool=spool, limit_mib=limit)
+        for note in expansion.notes:
+            ground.out.note(note)
+        yield expansion.inputs
+
+
+async def read(ground: Ground, item: Input | str, wishes: ReadWishes | str = "") -> Document:
+    """Read one document, or take it from the database when it was read before, and print its warnings.
+
+    At a terminal the password of an encrypted PDF is asked for. Raises InputProblem; UsageProblem for pages that the
+    document does not have.
+    """
+    from tui.cli.remembered import remembered
+    from tui.documents.inputs import Input
+    from tui.documents.selection import select_pages
+
+    if isinstance(wishes, str):
+        wishes = ReadWishes(password=wishes)
+    if isinstance(item, str):
+        item = Input(path=item, shown=item)
+    if item.problem is not None:
+        raise item.problem
+    place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
+    document = None if place is None else await place.document(item.shown)
+    if document is None:
+        document, secret = await _read_with_password(ground, item, wishes)
+        if place is not None and not secret:
+            try:
+                await place.keep(document)
+            except StorageProblem as error:
+                ground.out.warn(f"What was read of {item.shown} could not be kept for the next time. {error}")
+    if wishes.pages:
+        document = select_pages(document, wishes.pages)
+    for warning in document.warnings:
+        ground.out.warn(warning, about=item.shown)
+    return document
+
+
+async def _read_with_password(ground: Ground, item: Input, wishes: ReadWishes) -> tuple[Document, bool]:
+    """The document, and whether a password opened it.
+
+    The first try is without one, so that what needs none can be kept; then the one given, those typed before, and
+    at a terminal up to three new ones.
+    """
+    from tui.cli.asking import ask_secret, can_ask
+    from tui.documents.refusal import PasswordNeeded
+
+    known = [password for password in (wishes.password, *wishes.typed) if password]
+    asked = 0
+    password = ""
+    while True:
+        try:
+            document = await _read_once(ground, item, wishes, password)
+        except PasswordNeeded as error:
+            if known:
+                password = known.pop(0)
+                continue
+            if asked == _TRIES or not can_ask():
+                raise
+            if asked:
+                ground.out.note(f"That password does not open {item.shown}.")
+            asked += 1
+            password = await ask_secret(f"Password of {one_line(item.shown)}: ")
+            if not password:
+                raise error
+            continue
+        if password and password not in wishes.typed:
+            wishes.typed.append(password)
+        return document, bool(password)
+
+
+async def _read_once(ground: Ground, item: Input, wishes: ReadWishes, password: str) -> Document:
     from tui.documents.loader import read_document
 
-    document = await read_document(
-        path,
+    return await read_document(
+        item.path,
+        shown=item.shown,
         password=password or None,
-        timeout_s=ground.settings.read_timeout_s,
+        encoding=wishes.encoding or None,
+        ocr=wishes.ocr,
+        timeout_s=ground.settings.read_timeout_s * (_TREE_TIMES if item.folder else 1),
         memory_mib=ground.settings.read_memory_mib,
     )
-    for warning in document.warnings:
-        ground.out.warn(warning, about=path)
-    return document

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -65,20 +67,77 @@ class Words(_Type):
 
 
 class Readable(_Type):
-    """A path to read. Whether it exists is found out when it is read."""
+    """A path to read. Whether it exists is found out when it is read. `-` is standard input, where that is read."""
 
     name = "path"
+
+    def __init__(self, *, standard_input: bool = False) -> None:
+        self.standard_input = standard_input
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value)
         if not text.strip():
             raise UsageProblem("A PATH is empty.", "Name a file or a folder (`.` is the current folder).")
-        if text == "-":
+        if text == "-" and not self.standard_input:
             raise UsageProblem(
-                "`-` would be standard input, which is not read yet.",
+                "`-` would be standard input, which is for the keyboard here.",
                 "Give the path of a file (`./-` for one that is named `-`).",
             )
         return text
+
+
+class Pages(_Type):
+    """Pages such as `5-10,14`, as they were written."""
+
+    name = "pages"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tui.documents.selection import parse_pages
+
+        parse_pages(str(value))
+        return str(value)
+
+
+class Encoding(_Type):
+    """A text encoding by name."""
+
+    name = "encoding"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from tui.documents.encodings import check_encoding
+
+        check_encoding(str(value))
+        return str(value)
+
+
+class Languages(_Type):
+    """Languages as tesseract names them, such as `eng+chi_sim`, or `auto`."""
+
+    name = "languages"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not _LANGUAGES.fullmatch(str(value)):
+            raise UsageProblem(
+                f"{_named(param)} cannot be {value}.", "Name languages as tesseract does, such as eng+chi_sim, or none."
+            )
+        return str(value)
+
+
+_LANGUAGES = re.compile(r"auto|[a-z]{3}(?:_[a-z]+)*(?:\+[a-z]{3}(?:_[a-z]+)*)*")
+
+
+def with_ocr_value(args: Sequence[str]) -> list[str]:
+    """The words of a command with `--ocr=auto` for an `--ocr` that no language follows.
+
+    The parser itself would take the path after it for the language.
+    """
+    words = list(args)
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--ocr" and not (index + 1 < len(words) and _LANGUAGES.fullmatch(words[index + 1])):
+            words[index] = "--ocr=auto"
+    return words
 
 
 def in_one_line(error: click.ClickException) -> str:

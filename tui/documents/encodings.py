@@ -9,6 +9,7 @@ import msgspec
 
 from tui.documents.clean import control_share, number_list, unreadable_share, without_forbidden
 from tui.documents.refusal import NotText, Refusal
+from tui.errors import UsageProblem
 from tui.units import plural
 
 _MARKS = (
@@ -50,6 +51,18 @@ class Decoded(msgspec.Struct, frozen=True):
     text: str
     encoding: str
     warnings: tuple[str, ...] = ()
+
+
+def check_encoding(encoding: str) -> None:
+    """Raises UsageProblem unless Python knows this text encoding."""
+    try:
+        b" ".decode(encoding)
+    except UnicodeDecodeError:
+        return  # two bytes or more make a character
+    except (LookupError, ValueError) as error:
+        raise UsageProblem(
+            f"There is no text encoding {encoding!r}.", "Name one such as utf-8, gb18030 or cp1252."
+        ) from error
 
 
 def decode(data: bytes, encoding: str | None = None) -> Decoded:

@@ -54,6 +54,8 @@ _BY_SUFFIX = {
     ".rtf": "an RTF document",
 }
 DOCUMENT_SUFFIXES = frozenset({".pdf", *_BY_SUFFIX})
+READABLE_SUFFIXES = frozenset({".pdf", ".docx", ".docm", ".epub", ".rtf", ".html", ".htm", ".xhtml", ".ipynb"})
+"""Of documents that a reader of ours opens; text and tables are known without."""
 _MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mkdn", ".qmd", ".rmd"})
 _CODE = frozenset(
     "." + suffix
@@ -69,6 +71,11 @@ _CODE = frozenset(
 _CODE_NAMES = frozenset(
     {"makefile", "gnumakefile", "dockerfile", "containerfile", "cmakelists.txt", "meson.build", "rakefile", "gemfile"}
     | {"jenkinsfile", "vagrantfile", "justfile", "build", "workspace", "sconstruct", "sconscript", "procfile"}
+)
+# Markup and data are written in such files as well as programs, and pages are saved with them.
+_NO_PROGRAM = frozenset(
+    {".cfg", ".css", ".htm", ".html", ".idl", ".ini", ".json", ".jsonc", ".less", ".sass", ".scss", ".toml"}
+    | {".xhtml", ".xml", ".xsl", ".yaml", ".yml"}
 )
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 
@@ -136,3 +143,8 @@ def text_kind(name: str, head: bytes) -> TextKind:
     if suffix in _CODE or path.name.lower() in _CODE_NAMES:
         return "code"
     return "code" if not suffix and head.startswith(b"#!") else "text"
+
+
+def is_program(name: str, head: bytes) -> bool:
+    """Whether a file is program code, not markup or data, by its name or its `#!` line."""
+    return text_kind(name, head) == "code" and PurePath(name).suffix.lower() not in _NO_PROGRAM

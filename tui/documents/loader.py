@@ -9,7 +9,6 @@ process for each file costs about 0.1 s and gives all memory back.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import json
 import signal
 import subprocess
@@ -21,9 +20,11 @@ import msgspec
 import psutil
 
 from tui.documents.child import Answer, Done, Failed, OutOfMemory, Refused
+from tui.documents.encodings import check_encoding
 from tui.documents.model import Document
 from tui.documents.refusal import PasswordNeeded
-from tui.errors import InputProblem, UsageProblem
+from tui.errors import InputProblem
+from tui.text import well_formed
 from tui.units import duration
 
 READER_VERSION = 2
@@ -38,6 +39,7 @@ _PIECE = 1 << 20
 async def read_document(
     path: str | Path,
     *,
+    shown: str = "",
     password: str | None = None,
     encoding: str | None = None,
     ocr: str = "",
@@ -47,6 +49,7 @@ async def read_document(
 ) -> Document:
     """The document at `path`: a file of any format that `sources` knows, or a folder as a source tree.
 
+    `shown` is the path's name for people, in the document and in errors, where it is another.
     `password`, `encoding` and `ocr` are told to the reader, see ReadOptions. The reading takes at most `timeout_s`
     seconds of wall time and `memory_mib` MiB of memory; when that is exceeded, or the caller is cancelled, the
     child process is killed. `reader` is `module:function` of what runs in the child.
@@ -54,12 +57,12 @@ async def read_document(
     Raises InputProblem with a remedy for whatever cannot be read, PasswordNeeded (an InputProblem) when a PDF asks
     for a password, UsageProblem for an encoding that does not exist.
     """
-    named = str(path)
+    named = shown or str(path)
     if encoding is not None:
-        _check_encoding(encoding)
+        check_encoding(encoding)
     request = {
         "reader": reader,
-        "path": named,
+        "path": str(path),
         "options": {"password": password or "", "encoding": encoding or "", "ocr": ocr},
         "memory_mib": memory_mib,
         "processor_s": int(timeout_s) + 10,
@@ -88,7 +91,7 @@ class _Crashed(Exception):
 def _document(named: str, answer: Answer, memory_mib: int) -> Document:
     match answer:
         case Done(document):
-            return document
+            return msgspec.structs.replace(document, path=well_formed(named))
         case Refused(reason, remedy, kind):
             if kind == "input":
                 raise InputProblem(f"{named} {reason}", remedy)
@@ -186,12 +189,3 @@ def _ending(status: int) -> str:
         except ValueError:
             return f"was ended by signal {-status}"
     return f"ended with status {status} and no answer"
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        codecs.lookup(encoding)
-    except LookupError as error:
-        raise UsageProblem(
-            f"There is no text encoding {encoding!r}.", "Name one such as utf-8, gb18030 or cp1252."
-        ) from error

@@ -104,6 +104,23 @@ class DocumentStore:
             raise _damaged(row["name"], f"{len(data)} bytes instead of {row['size']}")
         return data
 
+    def trim(self, most_bytes: int) -> int:
+        """Drop the oldest documents that were only kept as a cache until at most `most_bytes` of such are left.
+
+        What a session has or had attached (`attached:` in its key) is no cache and stays. Returns how many went.
+        """
+        rows = self._connection.rows(
+            "SELECT id, length(data) AS packed FROM documents WHERE key LIKE 'read:%' "
+            "AND NOT EXISTS (SELECT 1 FROM attachments WHERE document_id = documents.id) ORDER BY created DESC, id DESC"
+        )
+        kept = 0
+        gone = 0
+        for row in rows:
+            kept += row["packed"]
+            if kept > most_bytes:
+                gone += self.remove(row["id"])
+        return gone
+
     def remove(self, document_id: int) -> bool:
         """Drop a document that no session has attached. False when it is attached or not there."""
         with self._connection.transaction() as db:

@@ -54,6 +54,12 @@ def by_content(path: str, data: bytes) -> Left | None:
     return None
 
 
+def is_manifest(path: str) -> bool:
+    """Whether a file at the top says that this is a project. (`requirements.txt` may be a document.)"""
+    name = path.lower()
+    return name in _MANIFESTS and not name.endswith("requirements.txt")
+
+
 def order(path: str) -> tuple[int, str, str]:
     """Sort key: the README of the top, its manifests, then by path without regard to case."""
     name = path.lower()
