@@ -11,7 +11,6 @@ import msgspec
 
 from tui.errors import StorageProblem
 from tui.reading.ledger import Mark
-from tui.reading.prompts import Kind
 from tui.server.types import Message, Sampling
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Journal:
         self.trouble = ""
         """Why something could not be written; the run goes on, but could not be resumed."""
 
-    def key(self, kind: Kind, level: int, messages: Sequence[Message], sampling: Sampling, max_tokens: int) -> str:
+    def key(self, kind: str, level: int, messages: Sequence[Message], sampling: Sampling, max_tokens: int) -> str:
         """SHA-256 over model, prompt (template and text in it), parameters and level."""
         named = (_FORMAT, kind, level, self._fingerprint, tuple(messages), sampling, max_tokens)
         return f"reading/{hashlib.sha256(msgspec.msgpack.encode(named)).hexdigest()}"
