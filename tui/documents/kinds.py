@@ -11,6 +11,9 @@ from typing import Literal
 TextKind = Literal["text", "markdown", "code"]
 Format = Literal["pdf", "docx", "rtf", "epub", "html", "notebook", "table", "plain"]
 _HEAD = 4096
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How an old Office document begins, and one that is encrypted."""
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 _PDF = re.compile(rb"%PDF-\d")
 _MAGIC = (
@@ -38,7 +41,7 @@ _MAGIC = (
     (b"fLaC", "a sound file"),
     (b"wOFF", "a font"),
     (b"wOF2", "a font"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"),
+    (OLE, "an old Office document"),
     (b"{\\rtf", "an RTF document"),
 )
 _BY_SUFFIX = {
@@ -53,6 +56,7 @@ _BY_SUFFIX = {
     ".ods": "a spreadsheet",
     ".rtf": "an RTF document",
 }
+_WORD = frozenset({".docx", ".docm"})
 DOCUMENT_SUFFIXES = frozenset({".pdf", *_BY_SUFFIX})
 READABLE_SUFFIXES = frozenset({".pdf", ".docx", ".docm", ".epub", ".rtf", ".html", ".htm", ".xhtml", ".ipynb"})
 """Of documents that a reader of ours opens; text and tables are known without."""
@@ -93,13 +97,16 @@ def is_html(head: bytes) -> bool:
 def file_format(data: bytes, name: str) -> Format:
     """Which reader a file belongs to: by what it holds, then by its name; `plain` for whatever no other one takes.
 
-    A zip or an OLE container that is no format of ours stays `plain`, whose reader says what it is.
+    A zip or an OLE container that is no format of ours stays `plain`, whose reader says what it is. A damaged Word
+    document and an encrypted one go to the reader that tells why it cannot read them.
     """
     suffix = PurePath(name).suffix.lower()
     if is_pdf(data) or suffix == ".pdf":
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
-        return _zip_format(data)
+        return _zip_format(data, suffix)
+    if data.startswith(OLE) and (suffix in _WORD or is_encrypted_office(data)):
+        return "docx"
     if data.startswith(b"{\\rtf"):
         return "rtf"
     if suffix == ".ipynb":
@@ -111,12 +118,17 @@ def file_format(data: bytes, name: str) -> Format:
     return "plain"
 
 
-def _zip_format(data: bytes) -> Format:
+def is_encrypted_office(data: bytes) -> bool:
+    """Whether an OLE container holds an Office document that is encrypted; its table of contents says so."""
+    return data.startswith(OLE) and _ENCRYPTED in data
+
+
+def _zip_format(data: bytes, suffix: str) -> Format:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
-        return "plain"
+        return "docx" if suffix in _WORD else "plain"
     if "META-INF/container.xml" in names:
         return "epub"
     # The main part of a Word document may have any name; its content types say so.

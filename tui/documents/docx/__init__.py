@@ -1,0 +1,1 @@
+"""Word documents: the zip, its XML parts, and the walk over them."""
