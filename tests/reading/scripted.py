@@ -16,6 +16,7 @@ from typing import Any, cast
 from tui.context.prompt import Prompt
 from tui.context.runtime import Runtime
 from tui.paths import Paths
+from tui.server.errors import ServerGone, StreamCancelled
 from tui.server.types import (
     FinishReason,
     Message,
@@ -124,6 +125,7 @@ class _Client:
     most_busy: int = 0
     numbers: Any = field(default_factory=itertools.count)
     alive: bool = True
+    generation: int = 0
 
     async def health(self) -> str:
         return "ok" if self.alive else "unreachable"
@@ -195,6 +197,11 @@ class ScriptedRuntime:
 
     def warn(self, sentence: str) -> None:
         self.warnings.append(sentence)
+
+    async def revive(self, error: ServerGone, generation: int) -> None:
+        """As a server elsewhere: asked again only while it lives."""
+        if isinstance(error, StreamCancelled) or not self.client.alive:
+            raise error
 
     @property
     def calls(self) -> list[Call]:

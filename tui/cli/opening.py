@@ -142,6 +142,7 @@ async def open_engine(ground: Ground, *, parallel: int = 0, small: bool = False)
                     paths=ground.paths,
                     store=ground.store,
                     on_state=show_start(progress),
+                    restarts=True,
                 )
             )
         yield runtime

@@ -23,9 +23,11 @@ from tui.paths import Paths, ensure
 from tui.server.attach import attach
 from tui.server.binary import find_server
 from tui.server.client import LlamaClient
+from tui.server.errors import ServerDied, ServerGone, StreamCancelled
 from tui.server.flags import read_flags
 from tui.server.launch import LaunchRequest, rounded_context
 from tui.server.process import ServerProcess
+from tui.server.revival import Reviver
 from tui.server.state import ServerState
 from tui.server.types import Props
 from tui.settings import Settings, default_reserve
@@ -37,6 +39,7 @@ DEFAULT_CONTEXT = 8192
 
 
 _LOGS_KEPT = 20
+_WARNINGS_KEPT = 200
 _STRETCHING = frozenset({"--override-kv", "--rope-scaling", "--rope-scale", "--yarn-orig-ctx"})
 
 
@@ -91,6 +94,7 @@ class Runtime:
         self.settings = settings
         self.process = process
         self.warnings: list[str] = []
+        self._reviver: Reviver | None = None
 
     @property
     def n_ctx(self) -> int:
@@ -115,9 +119,37 @@ class Runtime:
         return self.model.fingerprint if self.model else f"{self.props.model_path}|{self.props.build_info}"
 
     def warn(self, sentence: str) -> None:
-        """Note a warning once; both faces show `warnings`."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
+        """Note a warning once; both faces show `warnings`. A long run keeps the first few hundred, and says so."""
+        if len(self.warnings) > _WARNINGS_KEPT or sentence in self.warnings:
+            return
+        if len(self.warnings) == _WARNINGS_KEPT:
+            sentence = f"There were more than {_WARNINGS_KEPT} warnings about the server; no more are shown."
+        self.warnings.append(sentence)
+
+    def restarted_when_it_dies(self) -> Reviver | None:
+        """From now on a server of our own that dies is started again, see `revive`; None for a server elsewhere."""
+        if self.process is not None and self._reviver is None:
+            self._reviver = self.client.revive = Reviver(self.process, self._revived)
+        return self._reviver
+
+    def _revived(self, death: ServerDied, restarts: int) -> None:
+        if self.process is not None:
+            self.props = self.process.props
+        self.slots.emptied()
+        more = f" (restart {restarts} of this run)" if restarts > 1 else ""
+        self.warn(f"{death.what} It was started again{more}; only what was running is done again. {death.remedy}")
+
+    async def revive(self, error: ServerGone, generation: int) -> None:
+        """Returns when the request that failed with `error` may be made again; raises why not.
+
+        `generation` is the client's from before the request. The server was started again (its slots are empty then),
+        or it lives and only the connection broke. A server elsewhere, or one whose restart is somebody else's matter
+        (the screen's), is not started again.
+        """
+        if self._reviver is not None:
+            await self._reviver(error, generation)
+        elif isinstance(error, StreamCancelled) or await self.client.health() != "ok":
+            raise error
 
 
 def wanted_context(asked: int, setting: int, model: ModelFile, *, server_args: Sequence[str] = ()) -> int:
@@ -156,9 +188,11 @@ async def open_runtime(
     paths: Paths,
     store: Store,
     on_state: OnState | None = None,
+    restarts: bool = False,
 ) -> AsyncIterator[Runtime]:
     """Start (or attach to) a server and yield a Runtime; a server that was started is stopped on the way out.
 
+    With `restarts` it is started again when it dies, for work that nobody watches.
     Raises NoModel with a diagnosis when there is no binary, no model, or the server does not start.
     `on_state` is called from the event loop, except FetchProgress, which comes from a thread.
     """
@@ -168,6 +202,9 @@ async def open_runtime(
             runtime = await _attached(stack, url, options, settings, paths, store, on_state)
         else:
             runtime = await _launched(stack, options, settings, paths, store, on_state)
+        reviver = runtime.restarted_when_it_dies() if restarts else None
+        if reviver is not None:
+            stack.push_async_callback(reviver.aclose)
         yield runtime
 
 

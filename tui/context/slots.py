@@ -159,6 +159,10 @@ class SlotKeeper:
         """Whether slots can be kept on this server at all."""
         return self._files is not None and self._identity is not None
 
+    def emptied(self) -> None:
+        """The server was started again: its slots hold nothing."""
+        self._in_slot.clear()
+
     def lock(self, id_slot: int) -> asyncio.Lock:
         """Held while a slot is kept or brought back. Not reentrant."""
         return self._locks.setdefault(id_slot, asyncio.Lock())

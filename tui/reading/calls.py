@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.context.again import again
 from tui.context.prompt import Prompt
 from tui.context.send import send
 from tui.reading.answers import circles
-from tui.server.errors import StreamBroken, StreamCancelled
+from tui.server.errors import ServerGone, StreamBroken
 from tui.server.types import (
     FinishReason,
     PromptProgress,
@@ -20,6 +21,7 @@ from tui.server.types import (
     StreamEvent,
     StreamFinished,
     TextDelta,
+    Timings,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +60,18 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 class Caller:
     """Makes calls and sums up what they cost."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, *, cache_prompt: bool = True) -> None:
+        """Without `cache_prompt` every call is processed from its first token, as if it were the only one."""
         self.runtime = runtime
+        self._cache_prompt = cache_prompt
         self.prompt_tokens = 0
         self.completion_tokens = 0
+        self.retry_tokens = 0
+        """Prompt tokens of calls that were made again; not part of `prompt_tokens`."""
+        self.timings = Timings()
+        """Of all calls together: tokens that were really processed, and the milliseconds of each call added up."""
+        self.on_again: Callable[[str], None] | None = None
+        """Told why a call begins again."""
 
     async def call(
         self,
@@ -71,26 +81,45 @@ class Caller:
         sampling: Sampling,
         id_slot: int,
         on_event: OnEvent | None = None,
+        retry: bool = False,
     ) -> Reply:
         """Send and read to the end. DoesNotFit, with nothing sent, when it does not; the other errors are the server's.
 
-        A stream that breaks while the server lives on is asked for once more.
+        A call under which the server died is made again when it was started again; a stream that breaks while the
+        server lives on is asked for once more. `on_again` hears of both: the events so far are void.
         """
-        try:
-            return await self._once(prompt, max_tokens, sampling, id_slot, on_event)
-        except StreamBroken as error:
-            if isinstance(error, StreamCancelled) or await self.runtime.client.health() != "ok":
-                raise
-            return await self._once(prompt, max_tokens, sampling, id_slot, on_event)
+        return await again(
+            self.runtime,
+            lambda: self._once(prompt, max_tokens, sampling, id_slot, on_event, retry=retry),
+            before=self._begin_again if self.on_again is not None else None,
+        )
+
+    def _begin_again(self, error: ServerGone) -> None:
+        if self.on_again is not None:
+            self.on_again(error.what)
 
     async def _once(
-        self, prompt: Prompt, max_tokens: int, sampling: Sampling, id_slot: int, on_event: OnEvent | None
+        self,
+        prompt: Prompt,
+        max_tokens: int,
+        sampling: Sampling,
+        id_slot: int,
+        on_event: OnEvent | None,
+        *,
+        retry: bool,
     ) -> Reply:
         pieces: list[str] = []
         unchecked = evaluated = 0
         reasoned = False
         finished: StreamFinished | None = None
-        stream = send(self.runtime, prompt, max_tokens=max_tokens, sampling=sampling, id_slot=id_slot)
+        stream = send(
+            self.runtime,
+            prompt,
+            max_tokens=max_tokens,
+            sampling=sampling,
+            id_slot=id_slot,
+            cache_prompt=self._cache_prompt,
+        )
         async with contextlib.aclosing(stream):
             async for event in stream:
                 if isinstance(event, TextDelta):
@@ -107,11 +136,11 @@ class Caller:
                 if unchecked >= _CHECK_EVERY:
                     unchecked = 0
                     if circles("".join(pieces)):
-                        return await self._stopped(prompt, "".join(pieces), evaluated, reasoned=reasoned)
+                        return await self._stopped(prompt, "".join(pieces), evaluated, reasoned=reasoned, retry=retry)
         if finished is None:
             raise StreamBroken("The answer broke off without its end.", "Try again.")
-        self.prompt_tokens += finished.prompt_tokens
-        self.completion_tokens += finished.completion_tokens
+        self._spent(finished.prompt_tokens, finished.completion_tokens, retry=retry)
+        self.timings = _added(self.timings, finished.timings)
         return Reply(
             text="".join(pieces),
             finish=finished.finish_reason,
@@ -120,10 +149,16 @@ class Caller:
             reasoned=reasoned,
         )
 
-    async def _stopped(self, prompt: Prompt, text: str, evaluated: int, *, reasoned: bool) -> Reply:
+    def _spent(self, prompt_tokens: int, completion_tokens: int, *, retry: bool) -> None:
+        if retry:
+            self.retry_tokens += prompt_tokens
+        else:
+            self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
+
+    async def _stopped(self, prompt: Prompt, text: str, evaluated: int, *, reasoned: bool, retry: bool) -> Reply:
         """An answer that went in circles was stopped; it would have done so until its limit."""
-        self.prompt_tokens += evaluated
-        self.completion_tokens += await self.runtime.counter.count(text)
+        self._spent(evaluated, await self.runtime.counter.count(text), retry=retry)
         return Reply(
             text=text,
             finish="length",
@@ -149,7 +184,19 @@ class Caller:
         room = min(max_tokens, self.runtime.n_ctx - len(ids))
         if room <= 0:
             return Reply(text="", finish="context", planned=0, evaluated=0, reasoned=False)
-        return await self.call(longer, max_tokens=room, sampling=sampling, id_slot=id_slot, on_event=on_event)
+        return await self.call(
+            longer, max_tokens=room, sampling=sampling, id_slot=id_slot, on_event=on_event, retry=True
+        )
+
+
+def _added(a: Timings, b: Timings) -> Timings:
+    return Timings(
+        cache_n=a.cache_n + b.cache_n,
+        prompt_n=a.prompt_n + b.prompt_n,
+        prompt_ms=a.prompt_ms + b.prompt_ms,
+        predicted_n=a.predicted_n + b.predicted_n,
+        predicted_ms=a.predicted_ms + b.predicted_ms,
+    )
 
 
 def progress_after(event: StreamEvent, so_far: tuple[int, int, int]) -> tuple[int, int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ import httpx
 import msgspec
 
 from tui.server import wire
-from tui.server.errors import ServerAnswer
+from tui.server.errors import ServerAnswer, ServerGone, StreamCancelled
 from tui.server.stream import EventStream, broken, closed_here, gone, while_alive
 from tui.server.types import (
     FinishReason,
@@ -36,6 +36,11 @@ Health = Literal["ok", "loading", "unreachable"]
 
 _HEALTH_TIMEOUT_S = 10.0
 _COMPLETION = "/completion"
+AGAIN = 3
+"""How often one request is made again at most, because the server ended while it was at it."""
+
+Revive = Callable[[ServerGone, int], Awaitable[None]]
+"""Asked with the error and the client's `generation` of the failed request; returns when it may be made again."""
 
 T = TypeVar("T")
 
@@ -58,10 +63,22 @@ class LlamaClient:
     """
 
     def __init__(self, base_url: str, api_key: str = "") -> None:
-        self.base_url = base_url.rstrip("/")
         self.n_ctx: int | None = None
         """Context of one slot in tokens, known after `props`."""
+        self.revive: Revive | None = None
+        """When set, requests that change nothing (tokens, templates) wait for the server's restart and go on."""
+        self.generation = 0
+        """Raised each time the client is pointed to another server."""
+        self.answered = 0
+        """Streams that came to their proper end."""
+        self._streams: set[EventStream] = set()
+        self._retired: httpx.AsyncClient | None = None
+        self._open(base_url, api_key)
+
+    def _open(self, base_url: str, api_key: str) -> None:
+        self.base_url = base_url.rstrip("/")
         loopback = _is_loopback(self.base_url)
+        self._closed = False
         self._http = httpx.AsyncClient(
             base_url=self.base_url,
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
@@ -73,8 +90,21 @@ class LlamaClient:
             trust_env=not loopback,
             verify=self.base_url.startswith("https:"),
         )
-        self._streams: set[EventStream] = set()
-        self._closed = False
+
+    async def retire(self) -> None:
+        """The server is dead: its streams end as broken, and nothing is sent before `repoint`."""
+        self._closed = True
+        await self._end_streams(dead=True)
+
+    async def repoint(self, base_url: str, api_key: str) -> None:
+        """Go on with another server; whoever holds this client keeps it."""
+        await self._end_streams(dead=True)
+        # Requests to the dead server may still be on their way to their error; those of the server before are not.
+        retired, self._retired = self._retired, self._http
+        self._open(base_url, api_key)
+        self.generation += 1
+        if retired is not None:
+            await retired.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,12 +119,17 @@ class LlamaClient:
         self._closed = True
         await self.cancel_streams()
         await self._http.aclose()
+        if self._retired is not None:
+            await self._retired.aclose()
 
     async def cancel_streams(self) -> None:
         """End every stream of this client; their readers get StreamCancelled. Returns when all are closed."""
+        await self._end_streams(dead=False)
+
+    async def _end_streams(self, *, dead: bool) -> None:
         streams = list(self._streams)
         for stream in streams:
-            stream.cancel()
+            stream.cancel(dead=dead)
         for stream in streams:
             await stream.close()
 
@@ -133,6 +168,18 @@ class LlamaClient:
                 "the reply is not JSON", code=response.status_code, type="unreadable", request=path
             ) from error
 
+    async def _ask(self, path: str, body: Any) -> Any:
+        """A request that changes nothing, so that it can be made again after the server was started again."""
+        for attempt in range(AGAIN + 1):
+            generation = self.generation
+            try:
+                return await self._call("POST", path, body)
+            except ServerGone as error:
+                if self.revive is None or attempt == AGAIN or isinstance(error, StreamCancelled):
+                    raise
+                await self.revive(error, generation)
+        raise AssertionError("the last attempt returns or raises")
+
     async def _convert(self, reply: Any, kind: type[T], path: str) -> T:
         try:
             return msgspec.convert(reply, kind)
@@ -168,8 +215,7 @@ class LlamaClient:
 
     async def tokenize(self, content: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
         """Token ids of a text. By default special tokens in it stay text and no BOS is added."""
-        reply = await self._call(
-            "POST",
+        reply = await self._ask(
             "/tokenize",
             {"content": well_formed(content), "add_special": add_special, "parse_special": parse_special},
         )
@@ -177,19 +223,19 @@ class LlamaClient:
 
     async def detokenize(self, ids: Sequence[int]) -> str:
         """The text of token ids."""
-        reply = await self._call("POST", "/detokenize", {"tokens": list(ids)})
+        reply = await self._ask("/detokenize", {"tokens": list(ids)})
         return (await self._convert(reply, _Content, "/detokenize")).content
 
     async def apply_template(self, messages: Sequence[Message]) -> str:
         """The text the model's chat template makes of messages, ready for the answer."""
-        reply = await self._call("POST", "/apply-template", {"messages": wire.chat_messages(messages)})
+        reply = await self._ask("/apply-template", {"messages": wire.chat_messages(messages)})
         return (await self._convert(reply, _Prompt, "/apply-template")).prompt
 
     async def count_chat(self, messages: Sequence[Message]) -> int | None:
         """Prompt tokens of messages as the chat endpoint counts them; None when this build cannot say."""
         path = "/v1/chat/completions/input_tokens"
         try:
-            reply = await self._call("POST", path, {"messages": wire.chat_messages(messages)})
+            reply = await self._ask(path, {"messages": wire.chat_messages(messages)})
         except ServerAnswer as error:
             if error.code == 404:
                 return None
@@ -238,7 +284,7 @@ class LlamaClient:
         async with self._events(path, body) as events:
             async for data in events:
                 if data == "[DONE]":
-                    events.complete()
+                    self._complete_stream(events)
                     yield self._chat_finished(reason, usage, timings, max_tokens)
                     return
                 chunk = _decode(wire.chat_chunk, data, path)
@@ -307,7 +353,7 @@ class LlamaClient:
                 if chunk.content:
                     yield TextDelta(chunk.content)
                 if chunk.stop:
-                    events.complete()
+                    self._complete_stream(events)
                     timings = chunk.timings or Timings()
                     prompt = chunk.tokens_evaluated or timings.cache_n + timings.prompt_n
                     cut = chunk.stop_type == "limit"
@@ -335,7 +381,7 @@ class LlamaClient:
                     for entry in chunk.completion_probabilities
                 ]
                 if chunk.stop:
-                    events.complete()
+                    self._complete_stream(events)
                     return found[:n]
         raise broken()
 
@@ -357,9 +403,13 @@ class LlamaClient:
                 if chunk.prompt_progress is not None and on_progress is not None:
                     on_progress(_progress(chunk.prompt_progress))
                 if chunk.stop:
-                    events.complete()
+                    self._complete_stream(events)
                     return chunk.timings or Timings()
         raise broken()
+
+    def _complete_stream(self, events: EventStream) -> None:
+        self.answered += 1
+        events.complete()
 
     def _events(self, path: str, body: dict[str, Any]) -> EventStream:
         if self._closed:

@@ -11,19 +11,20 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+import msgspec
 import psutil
 
-from tui.paths import cannot_write, ensure
+from tui.paths import ensure
 from tui.server.binary import ServerBinary
 from tui.server.client import LlamaClient
 from tui.server.diagnose import Diagnosis, diagnose, read_tail, spawn_failed
 from tui.server.errors import ServerAnswer, ServerDied, ServerGone, StartFailed, StartStopped, WrongKey
 from tui.server.flags import ServerFlags
 from tui.server.guard import Guard, make_guard
+from tui.server.kept import alike, keep_log, open_log, version_of
 from tui.server.launch import HOST, LaunchRequest, build_command, free_port
 from tui.server.loading import LoadingWatch
 from tui.server.state import OnState, Phase, ServerState
@@ -57,17 +58,28 @@ def _kill_live() -> None:
 atexit.register(_kill_live)
 
 
+class _Wanted(msgspec.Struct):
+    """What was asked for, so that it can be had once more; `props` are those of the first start."""
+
+    binary: ServerBinary
+    request: LaunchRequest
+    flags: ServerFlags
+    model: tuple[int, int] | None = None
+    props: Props | None = None
+
+
 class ServerProcess:
     """A server of our own. `start`, then use `client`; `stop` (or leaving the context manager) always ends it.
 
-    `wait_failed` resolves when it dies unasked. One object may be started again after it stopped or failed.
+    `wait_failed` resolves when it dies unasked. One object may be started again after it stopped or failed; `restart`
+    does so with all as it was, and with the same `client`, for those who hold it.
     """
 
     def __init__(self, *, guard: Callable[[], Guard] = make_guard) -> None:
         self._make_guard = guard
         self._state = ServerState("stopped")
         self._on_state: OnState | None = None
-        self._request: LaunchRequest | None = None
+        self._wanted: _Wanted | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._guard: Guard | None = None
         self._watcher: asyncio.Task[None] | None = None
@@ -79,6 +91,7 @@ class ServerProcess:
         self._stop_lock = asyncio.Lock()
         self._death: ServerDied | None = None
         self._client: LlamaClient | None = None
+        self._kept: LlamaClient | None = None
         self._props: Props | None = None
         self.command: tuple[str, ...] = ()
         """The command line as it was run, for display; the key is not in it."""
@@ -144,7 +157,24 @@ class ServerProcess:
         if self.phase not in ("stopped", "failed"):
             raise RuntimeError(f"start called in the state {self.phase}")
         self._on_state = on_state
-        self._request = request
+        self._wanted = _Wanted(binary, request, flags)
+        await self._start_from(again=False)
+
+    async def restart(self) -> None:
+        """Start a server again that failed: the same binary, request, flags and `client`, at another address.
+
+        The log of the one that failed is kept beside the new one. Raises StartFailed, also when the model's file or
+        what the server says of itself is not what it was; StartStopped when it was stopped meanwhile. Cancelling it
+        ends the process.
+        """
+        if self.phase != "failed" or self._wanted is None:
+            raise StartStopped("llama-server was stopped.", "")
+        await asyncio.to_thread(keep_log, self._wanted.request.log_file)
+        if self.phase != "failed":
+            raise StartStopped("llama-server was stopped.", "")
+        await self._start_from(again=True)
+
+    async def _start_from(self, *, again: bool) -> None:
         self._stop_asked = False
         self._death = None
         self._failed.clear()
@@ -152,14 +182,14 @@ class ServerProcess:
         self.warnings = []
         self._set("starting", "starting")
         try:
-            await self._end()  # what a server that failed has left
-            await self._start(binary, request, flags)
+            await self._end(again=again)  # what a server that failed has left
+            await self._start(again=again)
             # A cancellation asked for while the last step was told comes here, not after the server was handed over.
             await asyncio.sleep(0)
         except BaseException as error:
             stopped = self._stop_asked or isinstance(error, asyncio.CancelledError)
             try:
-                await undisturbed(self._end())
+                await undisturbed(self._end(again=again))
             except asyncio.CancelledError:
                 stopped = True
                 raise
@@ -169,11 +199,11 @@ class ServerProcess:
             raise
         self._start_over.set()
 
-    async def _start(self, binary: ServerBinary, request: LaunchRequest, flags: ServerFlags) -> None:
+    async def _start(self, *, again: bool) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             begun = time.monotonic()
             try:
-                await self._launch(binary, request, flags)
+                await self._launch(again=again)
                 return
             except StartFailed as error:
                 # The log is written by a thread of its own: a server that fails at once sometimes (about 1 in 200 on
@@ -181,19 +211,37 @@ class ServerProcess:
                 mute = error.kind == "unknown" and time.monotonic() - begun < MUTE_S
                 if attempt == ATTEMPTS or (error.kind != "port" and not mute):
                     raise
-                await self._end()
+                await self._end(again=again)
 
-    async def _launch(self, binary: ServerBinary, request: LaunchRequest, flags: ServerFlags) -> None:
+    async def _launch(self, *, again: bool) -> None:
+        wanted = self._wanted
+        if wanted is None:
+            raise RuntimeError("no server was asked for")
+        binary, request, flags = wanted.binary, wanted.request, wanted.flags
+        model = await asyncio.to_thread(version_of, request.model)
+        if not again:
+            wanted.model = model
+        elif model != wanted.model:
+            raise StartFailed(
+                f"The model file {one_line(str(request.model), 200)} is not the one that was used so far.",
+                "Run the command again, with the model that is there now.",
+                kind="changed",
+            )
         key, nonce, port = secrets.token_urlsafe(32), f"longscroll-{secrets.token_hex(8)}", free_port()
         argv, env = build_command(binary, request, flags, key=key, nonce=nonce, port=port)
         self.command = tuple(argv)
         await asyncio.to_thread(ensure, request.slot_dir)
-        log = await asyncio.to_thread(_open_log, request.log_file)
+        log = await asyncio.to_thread(open_log, request.log_file)
         try:
             await self._spawn(binary, argv, env, log)
         finally:
             log.close()
-        self._client = LlamaClient(f"http://{HOST}:{port}", key)
+        address = f"http://{HOST}:{port}"
+        if again and self._kept is not None:
+            await self._kept.repoint(address, key)
+            self._client = self._kept
+        else:
+            self._client = self._kept = LlamaClient(address, key)
         await self._wait_ready(self._client, request, nonce)
 
     async def _spawn(self, binary: ServerBinary, argv: list[str], env: dict[str, str], log: IO[bytes]) -> None:
@@ -228,9 +276,10 @@ class ServerProcess:
         self._set("failed", str(self._death))
 
     async def _diagnosis(self, returncode: int | None) -> Diagnosis:
-        if self._request is None:
+        if self._wanted is None:
             raise RuntimeError("no server was started")
-        return diagnose(returncode, await asyncio.to_thread(read_tail, self._request.log_file), self._request)
+        request = self._wanted.request
+        return diagnose(returncode, await asyncio.to_thread(read_tail, request.log_file), request)
 
     async def _wait_ready(self, client: LlamaClient, request: LaunchRequest, nonce: str) -> None:
         process = self._process
@@ -269,6 +318,15 @@ class ServerProcess:
             pause = min(pause * 1.3, _POLL_S[1])
 
     def _ready(self, props: Props, request: LaunchRequest) -> None:
+        if self._wanted is not None:
+            if self._wanted.props is not None and not alike(self._wanted.props, props):
+                raise StartFailed(
+                    "llama-server was started again and now runs with other figures than before: "
+                    f"{props.total_slots} slots of {props.n_ctx:,} tokens, build {one_line(props.build_info, 60)}.",
+                    "Run the command again.",
+                    kind="changed",
+                )
+            self._wanted.props = props
         self._props = props
         if props.n_ctx < request.ctx_size:
             self.warnings.append(
@@ -331,13 +389,16 @@ class ServerProcess:
         except (ServerGone, ServerAnswer):
             return  # it is gone already, or cannot tell: what comes next finds out
 
-    async def _end(self) -> None:
-        """End the process whatever its state, close the client, forget what belonged to it."""
-        client, self._client, self._props = self._client, None, None
+    async def _end(self, *, again: bool = False) -> None:
+        """End the process whatever its state, close the client, forget what belonged to it.
+
+        With `again` the client is put away for the next server instead.
+        """
+        client, self._client, self._props = self._kept, None, None
         process, guard = self._process, self._guard
         try:
             if client is not None:
-                await client.aclose()
+                await (client.retire() if again else client.aclose())
         finally:
             if process is not None:
                 await _terminate(process)
@@ -355,16 +416,6 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-
-
-def _open_log(path: Path) -> IO[bytes]:
-    """An empty log that its owner alone can read: it may hold pieces of what is read and said."""
-    ensure(path.parent)
-    try:
-        path.unlink(missing_ok=True)
-        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o600), "wb", buffering=0)
-    except OSError as error:
-        raise cannot_write(path, error) from error
 
 
 async def _terminate(process: asyncio.subprocess.Process) -> None:

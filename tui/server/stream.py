@@ -62,6 +62,7 @@ class EventStream:
         self._closed = closed
         self._got_any = False
         self._complete = False
+        self._cut = _End.CANCELLED
         self._queue: asyncio.Queue[str | Exception | _End] = asyncio.Queue()
         self._task = asyncio.create_task(self._pump(), name=f"stream {path}")
 
@@ -76,7 +77,7 @@ class EventStream:
                         self._queue.put_nowait(event.data)
             self._queue.put_nowait(_End.ENDED)
         except asyncio.CancelledError:
-            self._queue.put_nowait(_End.CANCELLED)
+            self._queue.put_nowait(self._cut)
             raise
         except Exception as error:  # noqa: BLE001  (handed to the reader, who raises it)
             self._queue.put_nowait(error)
@@ -132,8 +133,9 @@ class EventStream:
         self._task.cancel()
         await asyncio.wait({self._task})
 
-    def cancel(self) -> None:
-        """Ask the pump to end; the reader gets StreamCancelled."""
+    def cancel(self, *, dead: bool = False) -> None:
+        """Ask the pump to end; the reader gets StreamCancelled, or StreamBroken where the server is `dead`."""
+        self._cut = _End.ENDED if dead else _End.CANCELLED
         self._task.cancel()
 
 
