@@ -41,7 +41,8 @@ _GENERICS = r"(?:<[^>\n]*+>[ \t]*+)?"
 _RUST_VISIBLE = rf"(?:pub(?:\([^)\n]*+\))?{_S})?"
 _JS_NAME = r"([\w$]++)"
 _JS_FUNCTION = (
-    rf"(?:async\b{_O})?(?:function\b|{_GENERICS}\([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*+\)[^=\n;]{{0,80}}=>|{_JS_NAME[1:-1]}{_O}=>)"
+    rf"(?:async\b{_O})?(?:function\b|{_GENERICS}\([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)*+\)[^=\n;]{{0,80}}=>"
+    rf"|[\w$]++{_O}=>|{_GENERICS}\([ \t]*+\n[^;{{}}]{{0,800}}?\)[^=\n;]{{0,80}}=>)"
 )
 
 _ALL = (
@@ -188,7 +189,7 @@ _ALL = (
     Language(
         "r",
         "hash",
-        (rf"([\w.]++|`[^`\n]++`){_O}(?:<<?-|=){_O}(?:function\b|\\\()", rf"(setMethod|setClass|setGeneric)\("),
+        (rf"([\w.]++|`[^`\n]++`){_O}(?:<<?-|=){_O}(?:function\b|\\\()", r"(setMethod|setClass|setGeneric)\("),
     ),
     Language(
         "julia",
@@ -209,9 +210,7 @@ _ALL = (
         ),
     ),
     Language("perl", "perl", (rf"sub{_S}([\w:']++)", rf"package{_S}([\w:]++)")),
-    Language(
-        "elixir", "elixir", (rf"(?:def|defp|defmacro|defmacrop|defmodule|defprotocol|defimpl){_S}([^\s(,]++)",)
-    ),
+    Language("elixir", "elixir", (rf"(?:def|defp|defmacro|defmacrop|defmodule|defprotocol|defimpl){_S}([^\s(,]++)",)),
     Language("erlang", "percent", (rf"-spec{_S}([a-z]\w*+)\(",)),
     Language(
         "dart",
@@ -224,9 +223,12 @@ _ALL = (
     Language(
         "fsharp",
         "ml",
-        (rf"let{_S}(?:rec{_S}|inline{_S}|private{_S})*+([a-z_][\w']*+)(?={_S}[^=\s])",
-         rf"(?:module|type){_S}([\w.]++)", rf"(?:static{_S})?member{_S}([\w.]++)"),
-    ),  # fmt: skip
+        (
+            rf"let{_S}(?:rec{_S}|inline{_S}|private{_S})*+([a-z_][\w']*+)(?={_S}[^=\s])",
+            rf"(?:module|type){_S}([\w.]++)",
+            rf"(?:static{_S})?member{_S}([\w.]++)",
+        ),
+    ),
     Language("lisp", "lisp", (rf"\((?:def[\w*!-]*+|define[\w*!-]*+){_S}\(?([^\s()]++)",)),
     Language(
         "fortran",
@@ -244,7 +246,12 @@ _ALL = (
         ignore_case=True,
     ),
     Language("powershell", "power", (rf"(?:function|filter|class|enum){_S}([\w:-]++)",), ignore_case=True),
-    Language("objc", "c", (rf"([-+]{_O}\([^)\n]*+\){_O}\w++)", rf"@(?:interface|implementation|protocol){_S}{_WORD}"), "c"),
+    Language(
+        "objc",
+        "c",
+        (rf"([-+]{_O}\([^)\n]*+\){_O}\w++)", rf"@(?:interface|implementation|protocol){_S}{_WORD}"),
+        "c",
+    ),
     Language(
         "groovy",
         "java",
@@ -259,8 +266,13 @@ _ALL = (
     Language("tcl", "hash", (rf"proc{_S}(\S++)",)),
     Language("cmake", "hash", (rf"(?:function|macro){_O}\({_O}(\w++)",), ignore_case=True),
     Language("d", "c", (rf"(?:class|struct|interface|enum|union|template){_S}{_WORD}",), "java"),
-    Language("vala", "java", (rf"{_mods('public private protected abstract')}(?:class|interface|enum|struct){_S}{_WORD}",), "java"),
-)  # fmt: skip
+    Language(
+        "vala",
+        "java",
+        (rf"{_mods('public private protected abstract')}(?:class|interface|enum|struct){_S}{_WORD}",),
+        "java",
+    ),
+)
 _BY_NAME = {language.name: language for language in _ALL}
 _SUFFIXES = {
     "python": "py pyi pyx pyw",
