@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Colour theme of the screen."""
     read_timeout_s: int = 20
     """Seconds one file may take to be read."""
+    ocr_timeout_s: int = 3600
+    """Seconds one file may take to be read with OCR."""
     read_memory_mib: int = 1536
     """Memory one file may take to be read, in MiB."""
 
@@ -80,6 +82,7 @@ _ALLOWED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "server_args": ('a list of texts, such as ["-ngl", "99"]', _is_texts),
     "theme": _TEXT,
     "read_timeout_s": _whole(1, 86_400),
+    "ocr_timeout_s": _whole(1, 604_800),
     "read_memory_mib": _whole(64, 2**20),
 }
 """For each field what it may be, in words and as a test."""

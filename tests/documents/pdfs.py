@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 
+import pytest
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, StreamObject
 from reportlab.lib.pagesizes import A4
@@ -13,7 +14,35 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
+from tui.documents.model import Document
+from tui.documents.options import ReadOptions
+from tui.documents.pdf.reader import read_pdf
+from tui.documents.refusal import Refusal
+
 WORDS = "The quick brown fox jumps over the lazy dog while the old pump runs on and on through the night."
+
+
+def read(data: bytes, password: str | None = None, ocr: str = "") -> Document:
+    """The document, its pages checked to tile the text."""
+    document = read_pdf(data, "folder/a.pdf", "a.pdf", ReadOptions(password=password or "", ocr=ocr))
+    place = 0
+    for span in document.spans:
+        assert span.start == place < span.end
+        place = span.end
+    assert place == len(document.text)
+    return document
+
+
+def page_text(document: Document, number: int) -> str:
+    span = document.spans[number - 1]
+    return document.text[span.start : span.end]
+
+
+def refusal(data: bytes, name: str = "a.pdf", password: str | None = None, ocr: str = "") -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        read_pdf(data, name, name, ReadOptions(password=password or "", ocr=ocr))
+    assert caught.value.remedy
+    return caught.value
 
 
 def canvas_bytes(draw: Callable[[Canvas], None], **options: object) -> bytes:

@@ -12,33 +12,8 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringO
 from reportlab.pdfgen.canvas import Canvas
 
 from tests.documents import pdfs
-from tests.documents.pdfs import WORDS, canvas_bytes, edited, image_page, pages, text_page
-from tui.documents.model import Document
-from tui.documents.options import ReadOptions
-from tui.documents.pdf.reader import read_pdf
+from tests.documents.pdfs import WORDS, canvas_bytes, edited, image_page, page_text, pages, read, refusal, text_page
 from tui.documents.refusal import Refusal
-
-
-def read(data: bytes, password: str | None = None) -> Document:
-    document = read_pdf(data, "folder/a.pdf", "a.pdf", ReadOptions(password=password or ""))
-    place = 0
-    for span in document.spans:
-        assert span.start == place < span.end
-        place = span.end
-    assert place == len(document.text)
-    return document
-
-
-def page_text(document: Document, number: int) -> str:
-    span = document.spans[number - 1]
-    return document.text[span.start : span.end]
-
-
-def refusal(data: bytes, name: str = "a.pdf", password: str | None = None) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        read_pdf(data, name, name, ReadOptions(password=password or ""))
-    assert caught.value.remedy
-    return caught.value
 
 
 def test_pages_tile_the_text() -> None:
@@ -89,6 +64,7 @@ def test_outline_becomes_headings_where_the_titles_stand() -> None:
     assert document.headings[3].start == document.spans[3].start
 
 
+@pytest.mark.usefixtures("no_tesseract")
 def test_pages_of_images_are_named() -> None:
     def draw(canvas: Canvas) -> None:
         for number in range(1, 10):
@@ -99,10 +75,11 @@ def test_pages_of_images_are_named() -> None:
             canvas.showPage()
 
     document = read(canvas_bytes(draw))
-    assert document.warnings == ("pages 3, 7-9 hold images only and were not read",)
+    assert document.warnings == ("Pages 3, 7-9 hold images only and were not read.",)
     assert page_text(document, 3).strip() == ""
 
 
+@pytest.mark.usefixtures("no_tesseract")
 def test_a_page_number_on_a_scan_does_not_make_it_read() -> None:
     def draw(canvas: Canvas) -> None:
         text_page(canvas, [WORDS])
@@ -112,7 +89,7 @@ def test_a_page_number_on_a_scan_does_not_make_it_read() -> None:
         canvas.showPage()
 
     document = read(canvas_bytes(draw))
-    assert document.warnings == ("page 2 holds an image only and was not read",)
+    assert document.warnings == ("Page 2 holds an image only and was not read.",)
     assert "- 17 -" in page_text(document, 2)
 
 
@@ -124,6 +101,7 @@ def test_a_small_picture_beside_text_is_no_scan() -> None:
     assert read(canvas_bytes(draw)).warnings == ()
 
 
+@pytest.mark.usefixtures("no_tesseract")
 def test_blank_and_drawn_pages_are_named() -> None:
     def draw(canvas: Canvas) -> None:
         text_page(canvas, [WORDS])
@@ -133,20 +111,7 @@ def test_blank_and_drawn_pages_are_named() -> None:
             canvas.line(50, 50 + place * 10, 400, 60 + place * 9)
         canvas.showPage()
 
-    warnings = read(canvas_bytes(draw)).warnings
-    assert "page 2 holds no text" in warnings
-    assert "page 3 holds a drawing only and was not read" in warnings
-
-
-def test_a_scan_is_refused() -> None:
-    def draw(canvas: Canvas) -> None:
-        for _ in range(2):
-            image_page(canvas)
-            canvas.showPage()
-
-    error = refusal(canvas_bytes(draw))
-    assert "2 pages hold images only" in error.reason
-    assert "ocrmypdf" in error.remedy
+    assert read(canvas_bytes(draw)).warnings == ("Page 3 holds a drawing only and was not read.", "Page 2 is blank.")
 
 
 def test_an_undecodable_text_layer_is_named_or_refused() -> None:
@@ -156,7 +121,7 @@ def test_an_undecodable_text_layer_is_named_or_refused() -> None:
     mixed.append(io.BytesIO(pdfs.undecodable([WORDS] * 5)))
     warnings = read(pdfs.written(mixed)).warnings
     assert len(warnings) == 1
-    assert warnings[0].startswith("page 3 has a text layer that cannot be decoded")
+    assert warnings[0].startswith("Page 3 has a text layer that cannot be decoded")
 
 
 def test_hyphens_at_line_ends() -> None:

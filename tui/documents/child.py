@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -94,6 +95,9 @@ def _line(descriptor: int) -> bytes:
 def _end_with_parent() -> None:
     while os.read(0, 1):
         pass
+    if sys.platform != "win32" and os.getpgrp() == os.getpid():
+        # What this process has started ends with it.
+        os.killpg(0, signal.SIGKILL)
     os._exit(_PARENT_GONE)
 
 

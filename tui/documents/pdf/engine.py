@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -15,11 +17,17 @@ from tui.documents.pdf.mend import without_hyphen_marks
 # Below this many characters a page counts as without text of its own (a scan often carries a page number).
 FEW = 16
 _IMAGE_SHARE = 0.35
+# Up to here a text may be a stamp that an archive set on a scan: the same on many pages, over a page-filling image.
+_STAMP = 400
+_FILLING = 0.6
+_STAMPED_PAGES = 3
 _MANY_PATHS = 30
 _DEPTH = 4
 # Text annotations that a link or its pop-up window do not hold.
 _PLAIN_ANNOTATIONS = frozenset({pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP})
 _XFA = frozenset({pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND})
+
+_NUMBER = re.compile(r"\d+")
 
 PageState = Literal["text", "image", "drawing", "empty", "failed"]
 
@@ -38,6 +46,8 @@ class RawPage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the page carries form fields or notes."""
     has_content: bool = True
     """False for a page on which nothing at all is drawn."""
+    image_fills: bool = False
+    """Whether a page with little text is filled by an image."""
 
 
 class Bookmark(msgspec.Struct, frozen=True):
@@ -50,7 +60,7 @@ class Bookmark(msgspec.Struct, frozen=True):
 
 def read_pages(document: Any) -> list[RawPage]:
     """All pages in order; one that pdfium cannot load is there with state `failed`."""
-    return [_read_page(document, index) for index in range(len(document))]
+    return _stamped([_read_page(document, index) for index in range(len(document))])
 
 
 def bookmarks(document: Any) -> list[Bookmark]:
@@ -88,8 +98,11 @@ def _read_page(document: Any, index: int) -> RawPage:
         annotated = _annotated(page)
         state: PageState = "text"
         has_content = True
-        if characters < FEW:
-            state, has_content = _without_text(page, characters)
+        filled = 0.0
+        if characters < _STAMP:
+            what, has_content, filled = _without_text(page, characters)
+            if characters < FEW:
+                state = what
         return RawPage(
             number=number,
             label=label,
@@ -99,6 +112,7 @@ def _read_page(document: Any, index: int) -> RawPage:
             unreadable=unreadable_share(without_hyphen_marks(text)),
             annotated=annotated,
             has_content=has_content,
+            image_fills=filled >= _FILLING,
         )
     except pdfium.PdfiumError:
         return RawPage(number=number, label=label, state="failed")
@@ -136,8 +150,24 @@ def _annotated(page: Any) -> bool:
     return False
 
 
-def _without_text(page: Any, characters: int) -> tuple[PageState, bool]:
-    """What a page with hardly any text is instead, and whether anything at all is on it."""
+def _stamped(found: list[RawPage]) -> list[RawPage]:
+    """The same pages; a scan whose only text is a stamp that many pages carry is called a page of images."""
+    stamps: Counter[str] = Counter(_stamp(page) for page in found if page.image_fills)
+    return [
+        msgspec.structs.replace(page, state="image")
+        if page.image_fills and page.state == "text" and stamps[_stamp(page)] >= _STAMPED_PAGES
+        else page
+        for page in found
+    ]
+
+
+def _stamp(page: RawPage) -> str:
+    """A page's text without its numbers, which count from page to page."""
+    return " ".join(_NUMBER.sub("", page.text).split())
+
+
+def _without_text(page: Any, characters: int) -> tuple[PageState, bool, float]:
+    """What a page with hardly any text is instead, whether anything at all is on it, and the share that images fill."""
     width, height = page.get_size()
     area = max(1.0, width * height)
     images = paths = objects = 0
@@ -149,13 +179,14 @@ def _without_text(page: Any, characters: int) -> tuple[PageState, bool]:
             covered += _area(found)
         elif found.type == pdfium_c.FPDF_PAGEOBJ_PATH:
             paths += 1
-    if covered / area >= _IMAGE_SHARE:
-        return "image", True
+    share = covered / area
+    if share >= _IMAGE_SHARE:
+        return "image", True, share
     if paths >= _MANY_PATHS and not characters:
-        return "drawing", True
+        return "drawing", True, share
     if characters:
-        return "text", True
-    return ("image", True) if images else ("empty", objects > 0)
+        return "text", True, share
+    return ("image", True, share) if images else ("empty", objects > 0, share)
 
 
 def _area(image: Any) -> float:

@@ -11,6 +11,7 @@ from tui.documents.clean import REPLACEMENT, without_forbidden
 _SOFT = "\ufffe"
 _JOINED = re.compile(r"(-?)(\w+)[\ufffe\x02](?:\r?\n)?(\w+)")
 _LONE_SOFT = re.compile(r"(?<=\w)[\ufffe\x02]")
+_PRINTED = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\r?\n(?=[^\W\d_])")
 _HYPHENATED = re.compile(r"(\w+)-(?=(\w+))")
 _WORD = re.compile(r"\w+")
 _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -20,6 +21,11 @@ _TRAILING = re.compile(r"[ \t]+(?=\n)|[ \t\n]+\Z")
 def without_hyphen_marks(text: str) -> str:
     """`text` for judging its characters: the marks of line-end hyphens are not counted as unreadable."""
     return _LONE_SOFT.sub("-", text)
+
+
+def with_hyphen_marks(text: str) -> str:
+    """A text whose line-end hyphens stand as they are printed, with pdfium's mark in their place."""
+    return _PRINTED.sub(_SOFT, text)
 
 
 def mend_pages(raw: Sequence[str]) -> list[str]:

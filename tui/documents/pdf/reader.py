@@ -14,28 +14,26 @@ from tui.documents.limits import CallTimedOut, call_limit
 from tui.documents.model import Document, Span
 from tui.documents.options import ReadOptions
 from tui.documents.pdf import engine
-from tui.documents.pdf.mend import mend_pages
+from tui.documents.pdf.mend import mend_pages, with_hyphen_marks
 from tui.documents.pdf.opening import open_pdf
 from tui.documents.pdf.opinion import Opinions, second_opinions
 from tui.documents.pdf.outline import headings
+from tui.documents.pdf.report import UNUSABLE, is_garbled, page_warnings, refuse_without_text
+from tui.documents.pdf.scans import Scans, read_scans
 from tui.documents.pdf.second import SecondReader, reason
-from tui.documents.refusal import Refusal
 
 if TYPE_CHECKING:
     from tui.documents.pdf.extras import Extras
 
-# From this share of unreadable characters on, a page's text layer is called unusable.
-UNUSABLE = 0.10
-_HOPELESS = 0.50
 _EXTRA_SECONDS = 6.0
-_OCR = "Give it a text layer first (for example `ocrmypdf in.pdf out.pdf`) and read the result."
 
 
 def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Document:
     """The text of all pages, each page's span ending in a line end (a blank line where a sentence ends too), with
-    form values and notes after its text.
+    form values and notes after its text. With `options.ocr` pages without usable text are read by OCR.
 
-    Raises Refusal when the file cannot be opened (see `open_pdf`) or holds no usable text on any page.
+    Raises Refusal when the file cannot be opened (see `open_pdf`), holds no usable text on any page, or is to be read
+    by an OCR that is not there.
     """
     opened = open_pdf(data, name, options.password or None)
     try:
@@ -43,23 +41,33 @@ def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Documen
         entries, outline_note = _outline(opened.document)
         attached = engine.attachment_names(opened.document)
         xfa = engine.has_xfa(opened.document)
+        second = SecondReader(opened.data, opened.password)
+        opinions = second_opinions(raw, second, UNUSABLE)
+        scans = _scans(opened.document, raw, opinions, options.ocr)
     finally:
         opened.document.close()
-    second = SecondReader(opened.data, opened.password)
-    opinions = second_opinions(raw, second, UNUSABLE)
     extras, extra_warnings = _extras(raw, second)
-    texts = mend_pages([opinions.texts.get(page.number, page.text) for page in raw])
-    _refuse_without_text(raw, opinions, extras)
-    spans, text = _joined(raw, texts, extras)
+    filled = {number: text for number, found in extras.items() if (text := found.text())}
+    left = [page for page in raw if page.number not in opinions.texts and page.number not in scans.texts]
+    refuse_without_text([page for page in left if page.number not in filled], len(raw), scans.warnings)
+    texts = mend_pages([_chosen(page, opinions, scans) for page in raw])
+    spans, text = _joined(raw, texts, filled)
     attached += [name for found in extras.values() for name in found.attached]
-    warnings = [*opened.warnings, *_page_warnings(raw, opinions, extras), *opinions.warnings, *extra_warnings]
+    warnings = [
+        *opened.warnings,
+        *page_warnings(left, filled, scans.tried),
+        *opinions.warnings,
+        *scans.warnings,
+        *extra_warnings,
+    ]
     if outline_note:
         warnings.append(outline_note)
     if xfa:
         warnings.append("It holds an XFA form, whose own fields were not read; the pages hold a stand-in.")
     if attached:
         one = len(attached) == 1
-        warnings.append(f"The attached {'file' if one else 'files'} {', '.join(attached)} {_was(one)} not read.")
+        verb = "was" if one else "were"
+        warnings.append(f"The attached {'file' if one else 'files'} {', '.join(attached)} {verb} not read.")
     return Document(
         path=path,
         name=name,
@@ -69,6 +77,32 @@ def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Documen
         headings=headings(entries, spans, text),
         warnings=tuple(warnings),
     )
+
+
+def _scans(document: Any, raw: Sequence[engine.RawPage], opinions: Opinions, languages: str) -> Scans:
+    """The pages that OCR is to read, read; nothing when it is not asked for or there are none."""
+    wanted = [
+        page.number
+        for page in raw
+        if page.number not in opinions.texts and (page.state in ("image", "drawing") or is_garbled(page))
+    ]
+    if not languages or not wanted:
+        return Scans({})
+    sound = (opinions.texts.get(page.number, page.text) for page in raw if page.number not in wanted)
+    return read_scans(document, wanted, languages, "\n".join(sound))
+
+
+def _chosen(page: engine.RawPage, opinions: Opinions, scans: Scans) -> str:
+    """The text of a page that stands, with the marks that `mend_pages` understands."""
+    if page.number in scans.texts:
+        read = scans.texts[page.number]
+        # A page number or a stamp is drawn as well, so OCR has mostly read it too.
+        if is_garbled(page) or set(page.text.split()) <= set(read.split()):
+            return with_hyphen_marks(read)
+        return with_hyphen_marks(f"{page.text.rstrip()}\n\n{read}")
+    if page.number in opinions.texts:
+        return with_hyphen_marks(opinions.texts[page.number])
+    return page.text
 
 
 def _outline(document: Any) -> tuple[list[engine.Bookmark], str]:
@@ -105,33 +139,15 @@ def _extras(raw: Sequence[engine.RawPage], second: SecondReader) -> tuple[dict[i
     return found, [f"The form fields and notes of {pages(failed)[0]} could not be read."]
 
 
-def _refuse_without_text(raw: Sequence[engine.RawPage], opinions: Opinions, extras: Mapping[int, Extras]) -> None:
-    """Raise Refusal when no page holds text that can be used."""
-    if opinions.texts or any(found.text() for found in extras.values()):
-        return
-    readable = [page for page in raw if page.state == "text"]
-    if readable:
-        characters = sum(page.characters for page in readable)
-        unreadable = sum(page.characters * page.unreadable for page in readable)
-        if unreadable >= _HOPELESS * characters:
-            raise Refusal("has a text layer that cannot be decoded: its fonts carry no Unicode map.", _OCR)
-        return
-    images = [page.number for page in raw if page.state == "image"]
-    if images:
-        all_of_them = "its page holds an image" if len(raw) == 1 else f"its {len(raw)} pages hold images"
-        raise Refusal(f"is a scan without text: {all_of_them} only.", _OCR)
-    raise Refusal("holds no text on any page.", "Give a file with text in it, or give it a text layer first.")
-
-
 def _joined(
-    raw: Sequence[engine.RawPage], texts: Sequence[str], extras: Mapping[int, Extras]
+    raw: Sequence[engine.RawPage], texts: Sequence[str], filled: Mapping[int, str]
 ) -> tuple[tuple[Span, ...], str]:
     """The document's text and the pages that tile it."""
     spans: list[Span] = []
     parts: list[str] = []
     offset = 0
     for page, text in zip(raw, texts, strict=True):
-        more = extras[page.number].text() if page.number in extras else ""
+        more = filled.get(page.number, "")
         # A sentence that goes on over the page is not torn by a blank line.
         ended = more or ends_sentence(text[-40:])
         whole = "\n\n".join(filter(None, (text, more))) + ("\n\n" if ended else "\n")
@@ -139,34 +155,3 @@ def _joined(
         parts.append(whole)
         offset += len(whole)
     return tuple(spans), "".join(parts)
-
-
-def _page_warnings(raw: Sequence[engine.RawPage], opinions: Opinions, extras: Mapping[int, Extras]) -> list[str]:
-    """One sentence for each way in which pages were not read, naming the pages."""
-    left = [page for page in raw if page.number not in opinions.texts]
-    filled = {number for number, found in extras.items() if found.text()}
-    found = []
-
-    def say(numbers: list[int], singular: str, plural: str) -> None:
-        if numbers:
-            where, one = pages(numbers)
-            found.append(f"{where} {singular if one else plural}")
-
-    def of_state(state: engine.PageState) -> list[int]:
-        return [page.number for page in left if page.state == state]
-
-    say(of_state("image"), "holds an image only and was not read", "hold images only and were not read")
-    say(of_state("drawing"), "holds a drawing only and was not read", "hold drawings only and were not read")
-    say([n for n in of_state("empty") if n not in filled], "holds no text", "hold no text")
-    say(of_state("failed"), "is damaged and could not be read", "are damaged and could not be read")
-    garbled = [page.number for page in left if page.characters >= engine.FEW and page.unreadable >= UNUSABLE]
-    say(
-        garbled,
-        "has a text layer that cannot be decoded (fonts without a Unicode map); what was read is not what is printed",
-        "have a text layer that cannot be decoded (fonts without a Unicode map); what was read is not what is printed",
-    )
-    return found
-
-
-def _was(one: bool) -> str:
-    return "was" if one else "were"

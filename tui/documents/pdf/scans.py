@@ -1,0 +1,191 @@
+"""Scanned pages read by OCR: each is drawn by pdfium and read by tesseract, several at once."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+from pypdfium2 import PdfiumError
+
+from tui.documents.clean import pages
+from tui.documents.scripts import language_of, language_of_script
+from tui.documents.tesseract import (
+    OcrFailed,
+    Reading,
+    Recognizer,
+    choose,
+    end_all,
+    read_picture,
+    recognizers,
+    script_of,
+)
+
+AUTO = "auto"
+_DPI = 300
+_LEAST_DPI = 36
+# A page larger than A3 at 300 dpi is drawn more coarsely: 40 million grey dots are 40 MB.
+_MOST_DOTS = 40_000_000
+_MOST_AT_ONCE = 4
+# Upside-down pages were read with 42 %, sound ones with 85-96 %.
+_UNSURE = 60.0
+
+
+class Scans(msgspec.Struct, frozen=True):
+    """What OCR gave: the texts by page number, and sentences for the user."""
+
+    texts: dict[int, str]
+    warnings: tuple[str, ...] = ()
+    tried: frozenset[int] = frozenset()
+    """Numbers of the pages that were to be read, whatever came of it."""
+
+
+class _Picture(msgspec.Struct, frozen=True):
+    head: bytes
+    dots: bytes
+    dpi: int
+
+    def upright(self) -> bytes:
+        return self.head + self.dots
+
+    def upside_down(self) -> bytes:
+        return self.head + self.dots[::-1]
+
+
+def read_scans(document: Any, numbers: Sequence[int], languages: str, sample: str) -> Scans:
+    """Read the pages `numbers` (1-based) of an open pdfium document.
+
+    `languages` are tesseract's (`eng+chi_sim`), or `auto`: then the language of `sample`, which is text of the same
+    document, or without one the script that the first page shows, or English. Raises Refusal when there is no
+    tesseract, or none with the language.
+    """
+    known = recognizers()
+    note = ""
+    if languages == AUTO:
+        languages, note = _language(known, document, numbers, sample)
+    engine = choose(known, languages)
+    read: dict[int, Reading] = {}
+    failed: dict[int, str] = {}
+    for number, outcome in _outcomes(document, numbers, engine, languages):
+        if isinstance(outcome, Reading):
+            read[number] = outcome
+        else:
+            failed[number] = outcome
+    return Scans(
+        {number: reading.text for number, reading in read.items() if reading.text},
+        tuple(_sentences(read, failed, f"tesseract {engine.version}, {languages}{note}")),
+        frozenset(numbers),
+    )
+
+
+def _outcomes(
+    document: Any, numbers: Sequence[int], engine: Recognizer, languages: str
+) -> Iterator[tuple[int, Reading | str]]:
+    """Each page's reading, or why there is none; pdfium draws in this thread only, for it is not thread-safe."""
+    workers = min(_MOST_AT_ONCE, _cores(), len(numbers))
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            running: list[tuple[int, Future[Reading]]] = []
+            for number in numbers:
+                try:
+                    picture = _drawn(document, number)
+                except OcrFailed as failure:
+                    yield number, str(failure)
+                    continue
+                running.append((number, pool.submit(_read, engine, languages, picture)))
+                # No more pictures in memory than are being read, and one that waits.
+                while len(running) > workers:
+                    yield _finished(*running.pop(0))
+            for number, future in running:
+                yield _finished(number, future)
+        except BaseException:
+            # A limit ran out: leaving the pool must not wait for what it reads.
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+
+
+def _finished(number: int, future: Future[Reading]) -> tuple[int, Reading | str]:
+    try:
+        return number, future.result()
+    except OcrFailed as failure:
+        return number, str(failure)
+
+
+def _read(engine: Recognizer, languages: str, picture: _Picture) -> Reading:
+    reading = read_picture(engine, languages, picture.upright(), dpi=picture.dpi)
+    if reading.text and reading.confidence >= _UNSURE:
+        return reading
+    # A sideways page it turns by itself, one that stands on its head it does not.
+    turned = read_picture(engine, languages, picture.upside_down(), dpi=picture.dpi)
+    return max(reading, turned, key=lambda found: found.confidence)
+
+
+def _drawn(document: Any, number: int) -> _Picture:
+    """Page `number` in grey at 300 dots an inch, or at fewer when it is larger than A3. Raises OcrFailed."""
+    try:
+        page = document[number - 1]
+        try:
+            width, height = page.get_size()
+            scale = min(_DPI / 72, math.sqrt(_MOST_DOTS / max(1.0, width * height)))
+            if scale < _LEAST_DPI / 72:
+                raise OcrFailed(f"too large to be drawn: {width / 72:,.0f} by {height / 72:,.0f} inches")
+            bitmap = page.render(scale=scale, grayscale=True)
+        finally:
+            page.close()
+        try:
+            stride, columns, rows = bitmap.stride, bitmap.width, bitmap.height
+            whole = bytes(bitmap.buffer)
+        finally:
+            bitmap.close()
+    except (PdfiumError, MemoryError) as error:
+        raise OcrFailed(f"it could not be drawn: {error or 'no memory left'}") from error
+    dots = whole if stride == columns else b"".join(whole[row * stride : row * stride + columns] for row in range(rows))
+    return _Picture(b"P5 %d %d 255\n" % (columns, rows), dots[: columns * rows], round(scale * 72))
+
+
+def _language(known: Sequence[Recognizer], document: Any, numbers: Sequence[int], sample: str) -> tuple[str, str]:
+    """The language to read in, and a remark when another one would have been right."""
+    language = language_of(sample)
+    if not language:
+        looking = next((engine for engine in known if "osd" in engine.languages), None)
+        if looking is not None:
+            try:
+                picture = _drawn(document, numbers[0])
+            except OcrFailed:
+                # The page is named when its turn comes.
+                return "eng", ""
+            language = language_of_script(script_of(looking, picture.upright(), dpi=picture.dpi))
+    there = frozenset().union(*(engine.languages for engine in known))
+    if language in ("deu", "fra", "spa", "ita", "por", "nld") and language not in there:
+        # The letters are mostly the same ones.
+        return "eng", f" for want of {language}"
+    return language or "eng", ""
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _sentences(read: dict[int, Reading], failed: dict[int, str], by: str) -> Iterator[str]:
+    seen = [number for number, reading in read.items() if reading.text]
+    if seen:
+        where, one = pages(seen)
+        yield f"{where.capitalize()} {'was' if one else 'were'} read by OCR ({by}); letters may be wrong."
+    unsure = [number for number in seen if read[number].confidence < _UNSURE]
+    if unsure:
+        yield f"OCR was unsure of most words on {pages(unsure)[0]}; do not rely on that text."
+    without = [number for number in read if not read[number].text]
+    if without:
+        yield f"OCR found no text on {pages(without)[0]}."
+    by_reason: dict[str, list[int]] = {}
+    for number, why in failed.items():
+        by_reason.setdefault(why, []).append(number)
+    for why, numbers in by_reason.items():
+        yield f"{pages(numbers)[0].capitalize()} could not be read by OCR ({why})."
