@@ -25,6 +25,7 @@ pytestmark = pytest.mark.real
 
 DOCUMENT = paged(3, 20)
 SHORT = AskOptions(max_tokens=24)
+REFUSE = AskOptions(max_tokens=24, on_overflow="refuse")
 
 
 @contextlib.asynccontextmanager
@@ -42,9 +43,9 @@ async def opened(
 
 
 async def answered(
-    runtime: Runtime, question: str, documents: tuple[Document, ...] = (DOCUMENT,)
+    runtime: Runtime, question: str, documents: tuple[Document, ...] = (DOCUMENT,), options: AskOptions = SHORT
 ) -> tuple[AskResult, list[AskEvent]]:
-    events = [event async for event in ask(runtime, documents, question, SHORT)]
+    events = [event async for event in ask(runtime, documents, question, options)]
     assert isinstance(events[-1], Answered)
     return events[-1].result, events
 
@@ -102,7 +103,7 @@ async def test_what_does_not_fit_is_refused_before_anything_is_sent(paths: Paths
     async with opened(paths, build("llama", tiny_models), ctx_size=1024) as runtime:
         seen: list[AskEvent] = []
         with pytest.raises(DoesNotFit) as caught:
-            async for event in ask(runtime, [DOCUMENT], "Which pump failed?"):
+            async for event in ask(runtime, [DOCUMENT], "Which pump failed?", REFUSE):
                 seen.append(event)  # noqa: PERF401  (the events before the error are what is asserted)
         [overflow] = seen
         assert isinstance(overflow, Overflow)
@@ -119,7 +120,7 @@ async def test_no_context_is_named_that_the_model_does_not_have(paths: Paths, ti
     huge = Document(path="a", name="a.txt", kind="text", text="The pump failed. " * 12_000, spans=())
     async with opened(paths, build("llama", tiny_models), ctx_size=1024) as runtime:
         with pytest.raises(DoesNotFit) as caught:
-            await answered(runtime, "Which?", (huge,))
+            await answered(runtime, "Which?", (huge,), REFUSE)
         assert caught.value.needed > 32768
         assert "--ctx-size" not in caught.value.remedy
         assert "32,768" in caught.value.remedy

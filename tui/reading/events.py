@@ -147,6 +147,8 @@ class PassagesChosen(msgspec.Struct, frozen=True, kw_only=True):
     of_parts: int
     cite: str
     """Their places."""
+    said: tuple[str, ...] = ()
+    """What the user should know before it is sent; among the result's warnings too."""
 
 
 class Answered(msgspec.Struct, frozen=True):

@@ -1,0 +1,182 @@
+"""An answer from passages: parts of documents that speak of the question, as many as the exact budget holds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tui.context.prompt import Prompt
+from tui.errors import DoesNotFit, LongscrollError
+from tui.reading.ask_answers import says_nothing, wants_list
+from tui.reading.ask_work import Work, result_of
+from tui.reading.events import PassagesChosen
+from tui.reading.passages import joined, question_terms, ranked, spread
+from tui.reading.prompts import with_system
+from tui.reading.results import AskResult
+from tui.reading.units import Units
+from tui.server.types import Message, TextDelta
+from tui.templates import Template, load_template
+from tui.units import plural
+
+if TYPE_CHECKING:
+    from tui.context.runtime import Runtime
+
+_HEAD = 14
+"""Tokens of a place above a passage, about; only for the plan that is then counted exactly."""
+_MOST_PLACES = 12
+
+
+class _Passage(msgspec.Struct, frozen=True):
+    """As the template has it."""
+
+    place: str
+    text: str
+
+
+class _Excerpt(msgspec.Struct, frozen=True):
+    """The passages of one document, as the template has them."""
+
+    name: str
+    passages: tuple[_Passage, ...]
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A prompt with passages that fits."""
+
+    prompt: Prompt
+    parts: tuple[int, ...]
+    """In the documents' order."""
+    found: bool
+    """They hold words of the question; else they are spread over the documents."""
+
+
+async def answer_from_passages(
+    work: Work, question: str, *, said: Sequence[str] = ()
+) -> tuple[AskResult, LongscrollError | None]:
+    """The answer and, when it broke off, why. `said` are warnings that come before its own.
+
+    Raises DoesNotFit when not even one part has room.
+    """
+    started = time.perf_counter()
+    template = await asyncio.to_thread(load_template, "ask-passages", work.runtime.paths.prompts)
+    units = await work.units()
+    chosen = await choose(work.runtime, units, template, question, work.reserve)
+    cite = units.cite(chosen.parts)
+    warnings = (*said, _choice(units, chosen, question, cite))
+    work.emit(
+        PassagesChosen(
+            passages=len(joined(chosen.parts, units.ends)),
+            parts=len(chosen.parts),
+            of_parts=len(units),
+            cite=cite,
+            said=warnings,
+        )
+    )
+    answer = await work.stream(template, chosen.prompt)
+    text = answer.text.strip()
+    if answer.error is None and text:
+        places = await asyncio.to_thread(_sources, units, chosen, text)
+        if places:
+            work.emit(TextDelta(f"\n\n[{places}]"))
+            text = f"{text}\n\n[{places}]"
+    result = result_of(
+        work,
+        question,
+        answer,
+        strategy="passages",
+        started=started,
+        text=text,
+        warnings=[*warnings, work.cut(answer)],
+        citations=units.citations(chosen.parts),
+    )
+    return result, answer.error
+
+
+def _choice(units: Units, chosen: Chosen, question: str, cite: str) -> str:
+    """The sentence that says what was sent."""
+    share = f"{len(chosen.parts):,} of {plural(len(units), 'part')}"
+    advice = ""
+    if wants_list(question):
+        advice = " A question for all of something is answered better by --strategy map-reduce, which asks every part."
+    if chosen.found:
+        return f"Passages were sent, {share}: {_short(cite)}.{advice}"
+    return (
+        f"No word of the question stands in the documents, so passages spread over them were sent, {share}: "
+        f"{_short(cite)}. --strategy map-reduce asks every part instead."
+    )
+
+
+def _short(cite: str) -> str:
+    places = cite.split("; ")
+    if len(places) <= _MOST_PLACES:
+        return cite or "from all over the text"
+    return f"{'; '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES} more places"
+
+
+def _sources(units: Units, chosen: Chosen, answer: str) -> str:
+    """Where the answer's words stand; all passages where its words do not tell (it may be in another language)."""
+    if says_nothing(answer):
+        return ""
+    return _short(units.cite(units.trace(answer, chosen.parts) or chosen.parts))
+
+
+async def choose(runtime: Runtime, units: Units, template: Template, question: str, reserve: int) -> Chosen:
+    """The best parts, as many as fit with the question and the answer's room, by exact counts of the whole prompt."""
+    wanted = question_terms(question)
+    order = ranked(units.index.scores(wanted), units.ends) if wanted else []
+    found = bool(order)
+    order = order or [part for part in spread(len(units)) if units.chunks[part].text.strip()]
+
+    async def prompt_of(count: int) -> Prompt:
+        return await runtime.assembler.assemble(_messages(template, units, order[:count], question))
+
+    room = runtime.n_ctx - reserve
+    count = _planned(units, order, room - len((await prompt_of(0)).ids))
+    prompt = await prompt_of(count)
+    while count < len(order) and len(prompt.ids) <= room:
+        longer = await prompt_of(count + 1)
+        if len(longer.ids) > room:
+            break
+        count, prompt = count + 1, longer
+    while len(prompt.ids) > room:
+        if count <= 1:
+            raise DoesNotFit(
+                len(prompt.ids) + reserve,
+                runtime.n_ctx,
+                "Use a larger --ctx-size, or give the answer less room with --max-tokens.",
+                subject="The question with one passage",
+            )
+        # As many go as are too much by their own counts, at least one; the next exact count says whether that does.
+        over, less = len(prompt.ids) - room, 0
+        while less < count - 1 and over > 0:
+            less += 1
+            over -= units.chunks[order[count - less]].tokens
+        count -= max(1, less)
+        prompt = await prompt_of(count)
+    return Chosen(prompt, tuple(sorted(order[:count])), found)
+
+
+def _planned(units: Units, order: Sequence[int], room: int) -> int:
+    count = 0
+    for part in order:
+        room -= units.chunks[part].tokens + _HEAD
+        if room < 0:
+            break
+        count += 1
+    return max(1, count)
+
+
+def _messages(template: Template, units: Units, parts: Sequence[int], question: str) -> tuple[Message, ...]:
+    by_document: dict[int, list[_Passage]] = {}
+    for first, last in joined(parts, units.ends):
+        owner = units.owners[first]
+        start, end = units.chunks[first].start, units.chunks[last - 1].end
+        text = units.chunks[first].context + units.documents[owner].text[start:end]
+        passage = _Passage(units.place(owner, [(start, end)]), text.strip("\n").rstrip())
+        by_document.setdefault(owner, []).append(passage)
+    excerpts = tuple(_Excerpt(units.documents[owner].name, tuple(found)) for owner, found in by_document.items())
+    return with_system(template, template.render(documents=excerpts, question=question.strip()))
