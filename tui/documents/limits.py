@@ -5,12 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 if sys.platform != "win32":
     import resource
+
+
+_REPEAT_S = 0.2
 
 
 class CallTimedOut(Exception):
@@ -21,7 +25,8 @@ class CallTimedOut(Exception):
 def call_limit(seconds: float) -> Iterator[None]:
     """Stop Python code in this block after `seconds` with CallTimedOut.
 
-    Works in the main thread on POSIX; elsewhere the process's own limit is the only one.
+    A limit may stand inside another one, which goes on afterwards with what is left of its time. Works in the main
+    thread on POSIX; elsewhere the process's own limit is the only one.
     """
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
@@ -32,12 +37,16 @@ def call_limit(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, stop)
     # Repeated, for a library may swallow the first.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT_S)
+    began = time.monotonic()
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer:
+            left = outer - (time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), _REPEAT_S)
 
 
 def limit_process(memory_mib: int, processor_s: int) -> None:

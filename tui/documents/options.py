@@ -14,3 +14,5 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Of a text file, instead of letting it be found."""
     ocr: str = ""
     """Languages in which scanned pages are read, as tesseract names them (`eng+chi_sim`); empty: they are not."""
+    seconds: float = 20.0
+    """Wall time in which the whole reading must end; a source tree shares it out among its documents."""

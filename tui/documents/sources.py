@@ -32,7 +32,7 @@ def read_path(path: str, options: ReadOptions) -> Document:
             from tui.documents.tree.reader import read_tree
 
             os.listdir(place)
-            return read_tree(place.resolve(), shown, name_safe(place.resolve().name) or name)
+            return read_tree(place.resolve(), shown, name_safe(place.resolve().name) or name, options)
         if not stat.S_ISREG(status.st_mode):
             raise Refusal(f"is {_special(status.st_mode)}, not a file.", "Save what it gives to a file and read that.")
         data = place.read_bytes()

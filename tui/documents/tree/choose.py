@@ -6,12 +6,13 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from tui.documents.kinds import DOCUMENT_SUFFIXES, known_format
+from tui.documents.kinds import DOCUMENT_SUFFIXES, file_format, known_format
 
-Left = Literal["binary", "document", "minified", "lock", "large", "encoding", "empty"]
+Left = Literal["binary", "document", "drawing", "generated", "minified", "lock", "large", "encoding", "empty", "late"]
 
 # One text file larger than this is data rather than source.
 MAX_BYTES = 16 * 2**20
+MAX_DOCUMENT_BYTES = 256 * 2**20
 _HEAD = 8192
 _LONG_LINES = 500
 _LOCKS = frozenset(
@@ -21,8 +22,8 @@ _LOCKS = frozenset(
     | {"packages.lock.json", "gradle.lockfile", "package.resolved", ".terraform.lock.hcl", "cartfile.resolved"}
 )
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css|html|json|svg)$", re.I)
-_MAY_BE_MINIFIED = frozenset({".js", ".mjs", ".cjs", ".css", ".map", ".json", ".svg", ".html", ".htm", ".wasm"})
-_MANIFESTS = frozenset(
+_MAY_BE_MINIFIED = frozenset({".js", ".mjs", ".cjs", ".css", ".map", ".json", ".html", ".htm", ".wasm"})
+MANIFESTS = frozenset(
     {"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "package.json", "cargo.toml", "go.mod"}
     | {"cmakelists.txt", "makefile", "meson.build", "configure.ac", "pom.xml", "build.gradle", "build.gradle.kts"}
     | {"gemfile", "composer.json", "mix.exs", "build.sbt", "package.swift", "pubspec.yaml", "deno.json"}
@@ -33,19 +34,28 @@ _MANIFESTS = frozenset(
 def by_name(path: str, size: int) -> Left | None:
     """Why a file is left out by its name and size alone, or None."""
     name = PurePosixPath(path).name.lower()
+    suffix = PurePosixPath(name).suffix
     if size == 0:
         return "empty"
     if name in _LOCKS:
         return "lock"
-    if PurePosixPath(name).suffix in DOCUMENT_SUFFIXES:
-        return "document"
+    if suffix == ".svg":
+        return "drawing"
     if _MINIFIED_NAME.search(name):
         return "minified"
-    return "large" if size > MAX_BYTES else None
+    return "large" if size > (MAX_DOCUMENT_BYTES if suffix in DOCUMENT_SUFFIXES else MAX_BYTES) else None
+
+
+def is_document(data: bytes, path: str, *, pages: bool) -> bool:
+    """Whether a file belongs to a document reader; `pages` says whether HTML does, or is source code."""
+    form = file_format(data, path)
+    if form == "plain":
+        return PurePosixPath(path).suffix.lower() in DOCUMENT_SUFFIXES
+    return pages if form == "html" else True
 
 
 def by_content(path: str, data: bytes) -> Left | None:
-    """Why a file is left out by what it holds, or None. An encoding is not looked at here."""
+    """Why a file that is no document is left out by what it holds, or None. An encoding is not looked at here."""
     if known_format(data[:_HEAD], path) is not None:
         return "binary"
     suffix = PurePosixPath(path).suffix.lower()
@@ -57,14 +67,4 @@ def by_content(path: str, data: bytes) -> Left | None:
 def is_manifest(path: str) -> bool:
     """Whether a file at the top says that this is a project. (`requirements.txt` may be a document.)"""
     name = path.lower()
-    return name in _MANIFESTS and not name.endswith("requirements.txt")
-
-
-def order(path: str) -> tuple[int, str, str]:
-    """Sort key: the README of the top, its manifests, then by path without regard to case."""
-    name = path.lower()
-    if "/" in path:
-        return (2, name, path)
-    if name.startswith("readme"):
-        return (0, name, path)
-    return (1 if name in _MANIFESTS else 2, name, path)
+    return name in MANIFESTS and not name.endswith("requirements.txt")

@@ -4,183 +4,151 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import time
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from tui.documents.clean import name_safe
-from tui.documents.encodings import Decoded, decode
-from tui.documents.model import Document, Span
+from tui.documents.code.outline import code_headings
+from tui.documents.kinds import is_program, text_kind
+from tui.documents.limits import CallTimedOut, call_limit
+from tui.documents.model import Document
+from tui.documents.options import ReadOptions
+from tui.documents.plain import read_plain
 from tui.documents.refusal import NotText, Refusal
-from tui.documents.tree.choose import MAX_BYTES, Left, by_content, by_name, order
+from tui.documents.tree.choose import by_content, by_name, is_document
+from tui.documents.tree.generated import is_generated
+from tui.documents.tree.joining import HEAD_LABEL, File, joined
+from tui.documents.tree.order import order
+from tui.documents.tree.telling import Missing, file_tree, nothing, warnings
 from tui.documents.tree.walk import Entry, walk
-from tui.units import plural, size
+from tui.units import duration
 
-HEAD_LABEL = "(file tree)"
-"""Label of the first span: the list of files, which is no file itself."""
+__all__ = ["HEAD_LABEL", "read_tree"]
 
-# So many names are listed in one warning; more are folded to their folders, each with its number of files.
-_NAMES = 40
-_MARKS: dict[str, str] = {
-    "binary": "binary, not read",
-    "document": "a document, not read",
-    "minified": "minified, not read",
-    "lock": "lock file, not read",
-    "large": "too large, not read",
-    "encoding": "encoding unknown, not read",
-    "empty": "empty",
-    "link": "link, not followed",
-    "special": "no regular file, not read",
-    "unreadable": "could not be read",
-    "installed": "installed or cached, not read",
-}
-_SENTENCES: tuple[tuple[str, str, str], ...] = (
-    ("binary", "binary file was left out", "binary files were left out"),
-    ("document", "document in a folder was not read; give it by its own name",
-     "documents in a folder were not read; give them by their own names"),
-    ("minified", "minified file was left out", "minified files were left out"),
-    ("lock", "lock file was left out", "lock files were left out"),
-    ("large", f"file larger than {size(MAX_BYTES)} was left out", f"files larger than {size(MAX_BYTES)} were left out"),
-    ("encoding", "file was left out, for its encoding could not be decided",
-     "files were left out, for their encoding could not be decided"),
-    ("link", "link was not followed", "links were not followed"),
-    ("special", "entry that is no regular file was not read", "entries that are no regular files were not read"),
-    ("installed", "folder of installed packages or caches was left out",
-     "folders of installed packages or caches were left out"),
-    ("unreadable", "file or folder could not be read", "files or folders could not be read"),
-)  # fmt: skip
+# Of the tree's time: what all documents together, and one alone, may take. The rest is for the text files.
+_DOCUMENTS_SHARE = 0.8
+_ONE_SHARE = 1 / 6
 
 
-class _Read(msgspec.Struct, frozen=True):
-    path: str
-    decoded: Decoded
+def read_tree(root: Path, path: str, name: str, options: ReadOptions | None = None) -> Document:
+    """The files below `root` as one document: text as it stands, documents such as PDFs by their readers.
 
-
-def read_tree(root: Path, path: str, name: str) -> Document:
-    """The text files below `root` as one document, spans being the files; the first span is the file tree.
-
-    Raises Refusal when no file could be read as text.
+    Spans are the files, for documents with pages the pages; the first span is the file tree. Web pages are documents
+    in a tree without program code, else source. Raises Refusal when nothing could be read.
     """
-    read: list[_Read] = []
-    left: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    digest = hashlib.sha256()
-    for entry in sorted(walk(root), key=lambda entry: order(entry.path)):
-        reason, data = _look(root, entry)
-        if reason is None:
-            try:
-                read.append(_Read(entry.path, decode(data)))
-            except NotText:
-                reason = "binary"
-            except Refusal:
-                reason = "encoding"
-        if reason is None:
-            digest.update(os.fsencode(entry.path) + b"\0" + len(data).to_bytes(8, "little") + data)
-        else:
-            left[entry.path] = reason
-            notes[entry.path] = entry.note
-    if not read:
-        raise _nothing(left)
-    head = _file_tree(name, read, left, notes)
-    spans, text = _joined(head, read)
+    reading = _Reading(root, options or ReadOptions())
+    entries = sorted(walk(root), key=lambda entry: order(entry.path))
+    reading.pages = not any(is_program(entry.path, b"") for entry in entries if entry.kind == "file")
+    for entry in entries:
+        reading.take(entry)
+    if not reading.files:
+        raise nothing(reading.missing)
+    marks = {file.path: "" for file in reading.files}
+    text, spans, headings, tables = joined(file_tree(name, marks, reading.missing), reading.files)
     return Document(
         path=path,
         name=name,
         kind="tree",
         text=text,
         spans=spans,
-        warnings=tuple(_warnings(left, read)),
-        sha256=digest.hexdigest(),
+        headings=headings,
+        tables=tables,
+        warnings=tuple(warnings(reading.missing, reading.files)),
+        sha256=reading.digest.hexdigest(),
     )
 
 
-def _look(root: Path, entry: Entry) -> tuple[str | None, bytes]:
-    """Why an entry is not read, or None and its bytes."""
-    if entry.kind != "file":
-        return entry.kind, b""
-    reason: Left | None = by_name(entry.path, entry.size)
-    if reason is not None:
-        return reason, b""
-    try:
-        data = (root / entry.path).read_bytes()
-    except OSError:
-        return "unreadable", b""
-    return ("empty", b"") if not data else (by_content(entry.path, data), data)
+class _Reading:
+    """The files that were read so far, and what was not."""
 
+    def __init__(self, root: Path, options: ReadOptions) -> None:
+        self._root = root
+        self._options = options
+        self._end = time.monotonic() + options.seconds * _DOCUMENTS_SHARE
+        self.pages = False
+        self.files: list[File] = []
+        self.missing: dict[str, Missing] = {}
+        self.digest = hashlib.sha256()
 
-def _nothing(left: Mapping[str, str]) -> Refusal:
-    if not left:
-        return Refusal(
-            "is a folder without files (ignored ones are not counted).", "Name a folder with text files in it."
-        )
-    documents = [path for path, reason in left.items() if reason == "document"]
-    if documents:
-        return Refusal(
-            f"is a folder without text files; {plural(len(documents), 'document')} in it must be given by name.",
-            f"Name them one by one, such as {name_safe(documents[0])}, or with a pattern such as *.pdf.",
-        )
-    return Refusal(
-        f"is a folder without readable text: {plural(len(left), 'entry', 'entries')} in it were left out.",
-        "Name a folder with text files in it, or the files themselves. " + " ".join(_warnings(left, [])),
-    )
+    def take(self, entry: Entry) -> None:
+        """Read one file, or note why not."""
+        found = self._look(entry)
+        if isinstance(found, Missing):
+            self.missing[entry.path] = found
+            return
+        label = name_safe(entry.path)
+        if is_document(found, entry.path, pages=self.pages):
+            read = self._document(found, label)
+        else:
+            read = self._text(found, label)
+        if isinstance(read, Missing):
+            self.missing[entry.path] = read
+            return
+        self.files.append(File(path=entry.path, label=label, document=read))
+        self.digest.update(os.fsencode(entry.path) + b"\0" + len(found).to_bytes(8, "little") + found)
 
+    def _look(self, entry: Entry) -> Missing | bytes:
+        if entry.kind != "file":
+            return Missing(entry.kind, entry.note)
+        reason = by_name(entry.path, entry.size)
+        if reason is not None:
+            return Missing(reason)
+        try:
+            data = (self._root / entry.path).read_bytes()
+        except OSError as error:
+            return Missing("unreadable", error.strerror or str(error))
+        # Its size was 0 only now: it is being written, or is one of the kernel's.
+        return data or Missing("empty")
 
-def _joined(head: str, read: Iterable[_Read]) -> tuple[tuple[Span, ...], str]:
-    parts = [head]
-    spans = [Span("file", HEAD_LABEL, 1, 0, len(head))]
-    offset = len(head)
-    for number, file in enumerate(read, 2):
-        label = name_safe(file.path)
-        body = file.decoded.text
-        part = f"===== {label} =====\n{body}{'' if body.endswith(chr(10)) else chr(10)}\n"
-        spans.append(Span("file", label, number, offset, offset + len(part)))
-        parts.append(part)
-        offset += len(part)
-    return tuple(spans), "".join(parts)
+    def _text(self, data: bytes, label: str) -> Document | Missing:
+        reason = by_content(label, data)
+        if reason is not None:
+            return Missing(reason)
+        if not data.strip():
+            return Missing("empty")
+        name = PurePosixPath(label).name
+        try:
+            document = read_plain(data, label, name, self._encoding(data))
+        except NotText:
+            return Missing("binary")
+        except Refusal:
+            return Missing("encoding")
+        if text_kind(name, data[:256]) != "code":
+            return document
+        if is_generated(document.text):
+            return Missing("generated")
+        headings = document.headings or code_headings(document.text, name)
+        return msgspec.structs.replace(document, headings=headings)
 
+    def _encoding(self, data: bytes) -> str | None:
+        """The encoding that the user named, for files that are not UTF-8: a tree holds files of many origins."""
+        if not self._options.encoding:
+            return None
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return self._options.encoding
+        return None
 
-def _file_tree(name: str, read: Iterable[_Read], left: Mapping[str, str], notes: Mapping[str, str]) -> str:
-    """An indented list of everything that was met, with a mark on what was not read."""
-    marks = {file.path: "" for file in read} | {path: f"  ({_MARKS[reason]})" for path, reason in left.items()}
-    lines = [f"{name}/"]
-    shown: list[str] = []
-    for path in sorted(marks, key=lambda path: path.lower().split("/")):
-        parts = path.rstrip("/").split("/")
-        folders = parts[:-1]
-        common = 0
-        while common < min(len(shown), len(folders)) and shown[common] == folders[common]:
-            common += 1
-        lines.extend(f"{'  ' * (depth + 1)}{name_safe(folders[depth])}/" for depth in range(common, len(folders)))
-        shown = folders
-        target = f" -> {name_safe(notes[path])}" if left.get(path) == "link" else ""
-        lines.append(f"{'  ' * (len(folders) + 1)}{name_safe(parts[-1])}{target}{marks[path]}")
-    return "\n".join(lines) + "\n\n"
+    def _document(self, data: bytes, label: str) -> Document | Missing:
+        # Imported here: a tree of text alone needs no other reader.
+        from tui.documents.sources import read_bytes
 
-
-def _warnings(left: Mapping[str, str], read: Iterable[_Read]) -> list[str]:
-    """One sentence for each reason, with the names."""
-    by_reason: dict[str, list[str]] = defaultdict(list)
-    for path, reason in left.items():
-        by_reason[reason].append(path)
-    found = []
-    for reason, singular, several in _SENTENCES:
-        names = by_reason.get(reason)
-        if names:
-            found.append(f"{plural(len(names), singular, several)}: {_names(names)}")
-    by_note: dict[str, list[str]] = defaultdict(list)
-    for file in read:
-        for note in file.decoded.warnings:
-            by_note[note].append(file.path)
-    found.extend(f"{_names(names)}: {note}" for note, names in by_note.items())
-    return found
-
-
-def _names(names: list[str]) -> str:
-    if len(names) <= _NAMES:
-        return ", ".join(map(name_safe, sorted(names)))
-    folders: dict[str, int] = defaultdict(int)
-    for name in names:
-        folders[name.rpartition("/")[0]] += 1
-    return ", ".join(f"{name_safe(folder) or '.'}/ ({count})" for folder, count in sorted(folders.items()))
+        left = self._end - time.monotonic()
+        if left <= 0:
+            return Missing("late")
+        limit = min(left, self._options.seconds * _ONE_SHARE)
+        options = msgspec.structs.replace(self._options, seconds=limit)
+        try:
+            with call_limit(limit):
+                return read_bytes(data, label, PurePosixPath(label).name, options)
+        except Refusal as refusal:
+            return Missing("document", refusal.reason.rstrip("."))
+        except CallTimedOut:
+            return Missing("document", f"took longer than {duration(limit)}")
+        except MemoryError:
+            return Missing("document", "needs more memory than is allowed")
+        except Exception as error:  # noqa: BLE001 - a fault of one document's reader must not cost the whole tree
+            return Missing("document", f"could not be read: the reader failed ({type(error).__name__})")

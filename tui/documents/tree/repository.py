@@ -5,10 +5,13 @@ Git itself is not called: in a folder from elsewhere its settings may name progr
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
 import msgspec
+
+_SUBMODULE = re.compile(r"^[ \t]*path[ \t]*=[ \t]*(.+?)[ \t]*\r?$", re.M | re.I)
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -56,6 +59,17 @@ def repository_around(folder: Path) -> Repository | None:
         if found is not None:
             return found
     return None
+
+
+def submodules(top: Path) -> list[str]:
+    """Paths of the submodules that `.gitmodules` names, relative to `top`, with `/`; none when it cannot be read."""
+    file = top / ".gitmodules"
+    try:
+        text = "" if file.is_symlink() else file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return []
+    paths = [match[1].strip('"').rstrip("/") for match in _SUBMODULE.finditer(text)]
+    return [path for path in paths if path and ".." not in path.split("/") and not path.startswith("/")]
 
 
 def tracked_files(repository: Repository) -> frozenset[bytes] | None:

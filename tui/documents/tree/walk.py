@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from tui.documents.tree.repository import repository_around, repository_at, tracked_files
+from tui.documents.tree.repository import repository_around, repository_at, submodules, tracked_files
 from tui.documents.tree.rules import Rules, global_rules, repository_rules
 
-EntryKind = Literal["file", "link", "special", "unreadable", "installed"]
+EntryKind = Literal["file", "link", "special", "unreadable", "installed", "submodule"]
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 # Outside a repository no rule leaves these out, and nobody means them.
 _INSTALLED = frozenset(
@@ -43,6 +43,8 @@ class _Place(msgspec.Struct, frozen=True):
     tracked: frozenset[bytes]
     tracked_folders: frozenset[bytes]
     in_repository: bool
+    top: Path | None = None
+    """The repository's top, where the walk enters the repository."""
     only_tracked: bool = False
     """An ignored folder that holds tracked files: nothing in it can be taken back by a rule."""
 
@@ -52,11 +54,14 @@ def walk(root: Path) -> Iterator[Entry]:
 
     Rules come from the `.gitignore` files of the repository around `root` and of every folder below, from
     `.git/info/exclude` and the user's own excludes. A repository inside the tree is read by its own rules alone, and
-    so is a root that the repository around it ignores: the user named it.
+    so is a root that the repository around it ignores: the user named it. A submodule is such a repository; one that
+    is not checked out is an entry of its kind.
     """
     pending = [_start(root)]
     while pending:
         place = pending.pop()
+        if place.top is not None:
+            yield from _not_checked_out(place, place.top)
         for found in _entries(place):
             if isinstance(found, Entry):
                 yield found
@@ -79,7 +84,22 @@ def _start(root: Path) -> _Place:
             return alone
         folder, prefix = folder / part, f"{prefix}{part}/"
     tracked = tracked_files(around) or frozenset()
-    return _Place(root, "", base, rules, tracked, _folders(tracked), True)
+    return _Place(root, "", base, rules, tracked, _folders(tracked), True, around.top)
+
+
+def _not_checked_out(place: _Place, top: Path) -> Iterator[Entry]:
+    for path in submodules(top):
+        if not path.startswith(place.base):
+            continue
+        folder = top / path
+        try:
+            if folder.is_symlink() or any(folder.iterdir()):
+                continue
+        except FileNotFoundError:
+            pass  # taken out of the working tree altogether
+        except OSError:
+            continue  # the walk meets and names it
+        yield Entry(f"{place.inside}{path.removeprefix(place.base)}/", "submodule")
 
 
 def _with_own(rules: Rules, folder: Path, prefix: str) -> Rules:
@@ -131,9 +151,10 @@ def _below(place: _Place, child: os.DirEntry[str], rules: Rules, *, only_tracked
     nested = repository_at(folder)
     if nested is not None:
         tracked = tracked_files(nested) or frozenset()
-        return _Place(folder, inside, "", repository_rules(nested, ""), tracked, _folders(tracked), True)
+        return _Place(folder, inside, "", repository_rules(nested, ""), tracked, _folders(tracked), True, folder)
     base = f"{place.base}{child.name}/"
-    return _Place(folder, inside, base, rules, place.tracked, place.tracked_folders, place.in_repository, only_tracked)
+    known = (place.tracked, place.tracked_folders, place.in_repository)
+    return _Place(folder, inside, base, rules, *known, only_tracked=only_tracked)
 
 
 def _entry(path: str, child: os.DirEntry[str]) -> Entry:
