@@ -38,6 +38,16 @@ class Writer:
         """All that was written so far."""
         return "".join(self._parts)
 
+    def since(self, start: int) -> str:
+        """What was written from `start` on, which is where a part began (see `break_here`)."""
+        count, parts = self.length, []
+        for part in reversed(self._parts):
+            if count <= start:
+                break
+            parts.append(part)
+            count -= len(part)
+        return "".join(reversed(parts))
+
     def gap(self, lines: int) -> None:
         """At least this far to what was written before: 1 is the next line, 2 leaves a blank line.
 

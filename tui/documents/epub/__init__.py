@@ -1,0 +1,1 @@
+"""EPUB books: the package's reading order by zipfile, each section by the reader of web pages."""
