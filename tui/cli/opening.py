@@ -262,5 +262,6 @@ async def _read_once(ground: Ground, item: Input, wishes: ReadWishes, password: 
         encoding=wishes.encoding or None,
         ocr=wishes.ocr,
         timeout_s=ground.settings.read_timeout_s * (_TREE_TIMES if item.folder else 1),
+        ocr_timeout_s=ground.settings.ocr_timeout_s,
         memory_mib=ground.settings.read_memory_mib,
     )

@@ -9,7 +9,9 @@ process for each file costs about 0.1 s and gives all memory back.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from tui.errors import InputProblem
 from tui.text import well_formed
 from tui.units import duration
 
-READER_VERSION = 2
+READER_VERSION = 3
 """Raised when a reader's result changes: documents cached under another version are read again."""
 
 _READER = "tui.documents.sources:read_path"
@@ -44,6 +46,7 @@ async def read_document(
     encoding: str | None = None,
     ocr: str = "",
     timeout_s: float = 20,
+    ocr_timeout_s: float = 3600,
     memory_mib: int = 1536,
     reader: str = _READER,
 ) -> Document:
@@ -51,19 +54,23 @@ async def read_document(
 
     `shown` is the path's name for people, in the document and in errors, where it is another.
     `password`, `encoding` and `ocr` are told to the reader, see ReadOptions. The reading takes at most `timeout_s`
-    seconds of wall time and `memory_mib` MiB of memory; when that is exceeded, or the caller is cancelled, the
-    child process is killed. `reader` is `module:function` of what runs in the child.
+    seconds of wall time (with `ocr`: `ocr_timeout_s`, if that is more) and `memory_mib` MiB of memory; when that is
+    exceeded, or the caller is cancelled, the child process is killed with whatever it started. `reader` is
+    `module:function` of what runs in the child.
 
     Raises InputProblem with a remedy for whatever cannot be read, PasswordNeeded (an InputProblem) when a PDF asks
     for a password, UsageProblem for an encoding that does not exist.
     """
     named = shown or str(path)
+    setting = "read_timeout_s"
+    if ocr and ocr_timeout_s > timeout_s:
+        timeout_s, setting = ocr_timeout_s, "ocr_timeout_s"
     if encoding is not None:
         check_encoding(encoding)
     request = {
         "reader": reader,
         "path": str(path),
-        "options": {"password": password or "", "encoding": encoding or "", "ocr": ocr},
+        "options": {"password": password or "", "encoding": encoding or "", "ocr": ocr, "seconds": timeout_s},
         "memory_mib": memory_mib,
         "processor_s": int(timeout_s) + 10,
     }
@@ -73,7 +80,7 @@ async def read_document(
     except TimeoutError as error:
         raise InputProblem(
             f"{named} could not be read within {duration(timeout_s)}.",
-            "Split it or name a smaller folder, or raise read_timeout_s in the settings.",
+            f"Split it or name a smaller folder, or raise {setting} in the settings.",
         ) from error
     except _Crashed as crash:
         raise InputProblem(
@@ -131,7 +138,7 @@ async def _ask_child(request: dict[str, Any], memory_mib: int) -> Answer:
     finally:
         watch.cancel()
         if process.returncode is None:
-            process.kill()
+            _kill(process)
             await process.wait()
     if watch.done() and not watch.cancelled() and watch.result():
         return OutOfMemory()
@@ -163,6 +170,20 @@ async def _talk(process: asyncio.subprocess.Process, request: bytes, memory_mib:
     return b"".join(parts)
 
 
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a child that has not been waited for, and what it has started (tesseract)."""
+    if sys.platform == "win32":
+        started = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        for one in started:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+    else:
+        # It leads its own session, so its group holds it and its children only.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 async def _watch_memory(process: asyncio.subprocess.Process, memory_mib: int) -> bool:
     """Kill the child when it holds more than `memory_mib` MiB beyond its start; True when it was killed for that.
 
@@ -173,7 +194,7 @@ async def _watch_memory(process: asyncio.subprocess.Process, memory_mib: int) ->
         limit = (memory_mib + 64) * 2**20
         while process.returncode is None:
             if child.memory_info().rss > limit:
-                process.kill()
+                _kill(process)
                 return True
             await asyncio.sleep(_WATCH_S)
     except (psutil.Error, ProcessLookupError):
