@@ -13,6 +13,7 @@ import pypdfium2.raw as pdfium_c
 
 from tui.documents.clean import name_safe, title_safe, unreadable_share
 from tui.documents.pdf.mend import without_hyphen_marks
+from tui.documents.pdf.turned import page_text
 
 # Below this many characters a page counts as without text of its own (a scan often carries a page number).
 FEW = 16
@@ -93,7 +94,7 @@ def _read_page(document: Any, index: int) -> RawPage:
     except pdfium.PdfiumError:
         return RawPage(number=number, label=label, state="failed")
     try:
-        text = _text(page)
+        text = page_text(page)
         characters = len("".join(text.split()))
         annotated = _annotated(page)
         state: PageState = "text"
@@ -118,16 +119,6 @@ def _read_page(document: Any, index: int) -> RawPage:
         return RawPage(number=number, label=label, state="failed")
     finally:
         page.close()
-
-
-def _text(page: Any) -> str:
-    text_page = page.get_textpage()
-    try:
-        # The default drops what cannot be decoded; lone surrogates are marked later instead.
-        text: str = text_page.get_text_range(errors="surrogatepass")
-        return text
-    finally:
-        text_page.close()
 
 
 def _label(document: Any, index: int) -> str:
