@@ -26,6 +26,9 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     repeat_penalty: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    json_schema: str = ""
+    """A JSON Schema, as JSON text, that the answer is held to; empty for a free answer. An answer that is cut at its
+    limit is no whole JSON."""
 
 
 class Timings(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,6 +133,9 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
     body = {key: value for key, value in msgspec.to_builtins(sampling).items() if value is not None}
     if not sampling.stop:
         body.pop("stop", None)
+    schema = body.pop("json_schema")
+    if schema:
+        body["json_schema"] = msgspec.Raw(schema.encode())
     return body
 
 
