@@ -40,6 +40,8 @@ class Table(msgspec.Struct, frozen=True):
     header_end: int
     """Equal to `start` for a table without a header."""
     end: int
+    row_starts: tuple[int, ...] = ()
+    """Where each row begins, when some row has line ends inside it (a quoted field of a CSV file); else empty."""
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
