@@ -18,6 +18,8 @@ _WIDE = r"\u2e80-\u30ff\u3100-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _WIDE_BREAK = re.compile(rf"(?<=[{_WIDE}])[ \t]*[\r\n][ \t\r\n]*(?=[{_WIDE}])")
 # Soft hyphens are not seen; spaces that may not break are spaces.
 _ODD = {0xA0: " ", 0x202F: " ", 0xAD: None}
+_NUMBER_CLASS = re.compile(r"(?:toc|sec|head|caption|chap)\w*[-_]?(?:numb?|number|no)\b", re.I)
+_SEPARATORS = (", ", "; ")
 _POWER = re.compile(r"[-+−–]?[0-9]{1,3}|[-+−–]?[a-zA-Z]|[0-9]?[+−–-]")
 _MATHS_CLASS = re.compile(r"\b(?:mwe-math|math|tex|latex)\b|\bmwe-math", re.I)
 _TEX_STYLE = re.compile(r"\A\{\\(?:displaystyle|textstyle)\s*(.*)\}\Z", re.S)
@@ -60,13 +62,16 @@ class Inline:
             self._put(" ")
 
     def separate(self, mark: str) -> None:
-        """`mark` and a space between what was and what comes; nothing at the beginning or after another one."""
-        if self._last == " " and self._parts:
-            self._parts[-1] = self._parts[-1].rstrip(" ")
-            self._last = next((part[-1] for part in reversed(self._parts) if part), "\n")
-        if self._last not in "\n;,:":
-            self._put(mark)
-        self.space()
+        """`mark` and a space between what was and what comes: nothing at the beginning, a `;` instead of a `,`."""
+        if not self._parts:
+            return
+        if self._parts[-1] in _SEPARATORS:
+            if mark == ";":
+                self._parts[-1] = "; "
+            return
+        self._parts[-1] = self._parts[-1].rstrip(" ")
+        if self._parts[-1] or len(self._parts) > 1:
+            self._put(f"{mark} ")
 
     def line_break(self) -> None:
         """What follows stands on a line of its own."""
@@ -103,7 +108,12 @@ class Inline:
                 self.apart(select_text(node))
                 return SKIP
             case "math":
+                alone = (attributes.get("display") or "").lower() == "block"
+                if alone:
+                    self.line_break()
                 self.text(math_text(node, attributes))
+                if alone:
+                    self.line_break()
                 return SKIP
             case "a" | "kbd":
                 # Links or keys in a row that only a style sheet keeps apart.
@@ -112,7 +122,7 @@ class Inline:
                 return self._link_leave
             case "span":
                 self._name_begins = self._number_ended
-                return self._span_leave
+                return self.space if _NUMBER_CLASS.search(attributes.get("class") or "") else self._span_leave
             case "button" | "textarea" | "text" | "label" | "meter" | "progress":
                 self.space()
                 return self.space

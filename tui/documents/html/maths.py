@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from selectolax.lexbor import LexborNode
 
 from tui.documents.html.nodes import SKIP, Attributes, Leave, Skip, walk
@@ -16,6 +18,8 @@ _BETWEEN = {
     "munderover": ("_", "^"),
     "mroot": (" root ",),
 }
+# "Function application" and "times" as signs without a shape.
+_UNSEEN_SIGNS = re.compile("[\u2061-\u2064]")
 _GROUPS = frozenset({"mrow", "mfenced", "mstyle", "mtable", "mfrac"})
 
 
@@ -29,7 +33,7 @@ class _Linear:
 
     def text(self, text: str) -> None:
         if text.strip():
-            self.parts.append(" ".join(text.split()))
+            self.parts.append(_UNSEEN_SIGNS.sub("", " ".join(text.split())))
 
     def enter(self, node: LexborNode, tag: str) -> Leave | Skip | None:
         if tag in ("annotation", "annotation-xml"):

@@ -110,16 +110,23 @@ class _Looking:
     def __init__(self) -> None:
         self.data = False
         self.arranged = False
-        self.blocks = False
         self.cells = 0
+        self.whole_row = False
+        """Whether a table inside takes a row of this one for itself, as boxes at the end of a page are made."""
         self._paragraphs = 0
+        self._row_cells = 0
+        self._row_holds_table = False
 
     def text(self, text: str) -> None:
         return
 
     def enter(self, node: LexborNode, tag: str) -> Leave | Skip | None:
+        if tag == "tr":
+            self._row_cells, self._row_holds_table = 0, False
+            return self._row_end
         if tag in ("td", "th"):
             self.cells += 1
+            self._row_cells += 1
             self._paragraphs = 0
         if tag in ("th", "thead", "caption", "colgroup"):
             self.data = True
@@ -128,8 +135,11 @@ class _Looking:
         elif tag == "p":
             self._paragraphs += 1
             self.arranged |= self._paragraphs >= _MANY_PARAGRAPHS
-        self.blocks |= tag in _BLOCKS
+        self._row_holds_table |= tag == "table"
         return SKIP if tag == "table" or tag in UNSEEN else None
+
+    def _row_end(self) -> None:
+        self.whole_row |= self._row_holds_table and self._row_cells == 1
 
 
 def arranges_only(node: LexborNode, attributes: Attributes) -> bool:
@@ -138,7 +148,7 @@ def arranges_only(node: LexborNode, attributes: Attributes) -> bool:
         return True
     looking = _Looking()
     walk(node, looking)
-    if looking.cells <= 1:
+    if looking.cells <= 1 or looking.whole_row:
         return True
     return not looking.data and looking.arranged
 
@@ -178,7 +188,7 @@ class _Cells:
             return self._caption_end
         elif tag == "li":
             self._inline.separate(";")
-        elif tag == "br" or tag in _BLOCKS:
+        elif tag in ("br", "table") or tag in _BLOCKS:
             self._inline.space()
             return self._inline.space
         else:
