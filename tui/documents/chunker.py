@@ -7,13 +7,14 @@ is over the budget is cut again. So a few large calls of the counter do, and no 
 from __future__ import annotations
 
 import asyncio
-import bisect
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
 
 from tui.documents.boundaries import Boundaries
+from tui.documents.described import described
+from tui.documents.graphemes import whole_after
 from tui.documents.measure import Ruler, piece_size, pieces
-from tui.documents.model import Chunk, Document, Heading
+from tui.documents.model import Chunk, Document
 from tui.errors import UsageProblem
 
 CountMany = Callable[[Sequence[str]], Awaitable[list[int]]]
@@ -35,8 +36,10 @@ async def chunk_document(document: Document, max_tokens: int, count_many: CountM
     """Cut `document` into chunks of at most `max_tokens` tokens each, by the exact count of the chunk's whole text.
 
     Joined, the chunks are the text. Cuts are taken, in this preference, at the start of a file, a heading or a page,
-    after a paragraph, a sentence (Chinese and Japanese ones too), a line, a clause, a word, a character. A heading
-    is not left at the end of a chunk. An empty text gives no chunks.
+    after a paragraph, a list item, a sentence (Chinese and Japanese ones too), a line, a clause, a word, a character;
+    in code before a definition. A heading is not left at the end of a chunk; functions, table rows, list items and
+    fenced blocks that fit are not torn. A chunk that starts inside a table has the table's header as its `context`,
+    unless that takes more than half the budget. An empty text gives no chunks.
 
     Raises UsageProblem when `max_tokens` cannot hold a single character of the text, with the smallest that can.
     """
@@ -46,21 +49,22 @@ async def chunk_document(document: Document, max_tokens: int, count_many: CountM
     if not text:
         return []
     starts, counts = await _measure(text, max_tokens, count_many)
-    plan = await asyncio.to_thread(_Plan, document, max_tokens, Ruler(starts, counts))
+    headers = await _measure_headers(document, max_tokens, count_many)
+    plan = await asyncio.to_thread(_Plan, document, max_tokens, Ruler(starts, counts), headers)
     ranges = await asyncio.to_thread(plan.all_chunks)
     done: list[tuple[int, int, int]] = []
     while ranges:
-        sizes = await _count_ranges(text, ranges, count_many)
+        sizes = await _count_ranges(text, ranges, count_many, plan.context)
         over = []
         for (start, end), tokens in zip(ranges, sizes, strict=True):
             if tokens <= max_tokens:
                 done.append((start, end, tokens))
-            elif end - start > 1:
+            elif end - start > 1 or plan.context(start):
                 over.append((start, end, tokens))
             else:
                 raise await _too_small(text, max_tokens, count_many)
         ranges = await asyncio.to_thread(plan.cut_again, over)
-    return await asyncio.to_thread(_chunks, document, sorted(done))
+    return await asyncio.to_thread(described, document, sorted(done), plan.context)
 
 
 async def _measure(text: str, max_tokens: int, count_many: CountMany) -> tuple[list[int], list[int]]:
@@ -73,13 +77,29 @@ async def _measure(text: str, max_tokens: int, count_many: CountMany) -> tuple[l
     return starts, await _count_ranges(text, list(itertools.pairwise(starts)), count_many)
 
 
-async def _count_ranges(text: str, ranges: Sequence[tuple[int, int]], count_many: CountMany) -> list[int]:
+async def _measure_headers(document: Document, max_tokens: int, count_many: CountMany) -> dict[int, int]:
+    """Tokens of the tables' headers, by the tables' starts; of those only that are worth repeating."""
+    most = max_tokens // 2
+    # A token of more than 32 characters on average is white space or rules.
+    tables = [table for table in document.tables if 0 < table.header_end - table.start <= most * 32]
+    ranges = [(table.start, table.header_end) for table in tables]
+    sizes = await _count_ranges(document.text, ranges, count_many)
+    return {table.start: size for table, size in zip(tables, sizes, strict=True) if size <= most}
+
+
+async def _count_ranges(
+    text: str,
+    ranges: Sequence[tuple[int, int]],
+    count_many: CountMany,
+    context: Callable[[int], str] = lambda start: "",
+) -> list[int]:
+    """Tokens of each range, with the context that belongs to its start in front."""
     counts: list[int] = []
     batch: list[str] = []
     size = 0
     for start, end in ranges:
-        batch.append(text[start:end])
-        size += end - start
+        batch.append(context(start) + text[start:end])
+        size += len(batch[-1])
         if size >= _CALL_CHARACTERS or len(batch) >= _CALL_TEXTS:
             counts += await count_many(batch)
             batch, size = [], 0
@@ -100,19 +120,33 @@ async def _too_small(text: str, max_tokens: int, count_many: CountMany) -> Usage
 class _Plan:
     """Where the chunks of one document are cut, by estimated token positions."""
 
-    def __init__(self, document: Document, max_tokens: int, ruler: Ruler) -> None:
+    def __init__(self, document: Document, max_tokens: int, ruler: Ruler, headers: dict[int, int]) -> None:
         self._text = document.text
         self._max = max_tokens
         self._ruler = ruler
         self._boundaries = Boundaries(document)
+        self._headers = headers
+        self._without: set[int] = set()
+
+    def context(self, start: int) -> str:
+        """What stands in front of the chunk that begins at `start`: the header of the table it begins in."""
+        table = self._boundaries.units.table_at(start)
+        if table is None or start < table.header_end or start in self._without or table.start not in self._headers:
+            return ""
+        return self._text[table.start : table.header_end]
+
+    def _room(self, start: int) -> int:
+        """Tokens of the budget that are left to the text of the chunk that begins at `start`."""
+        table = self._boundaries.units.table_at(start)
+        return self._max - (self._headers[table.start] if table is not None and self.context(start) else 0)
 
     def all_chunks(self) -> list[tuple[int, int]]:
         """Ranges that tile the text, each within the budget by the estimate."""
-        budget = self._max - self._max * _MARGIN
         end = len(self._text)
         ranges: list[tuple[int, int]] = []
         start = 0
         while start < end:
+            budget = self._room(start) * (1 - _MARGIN)
             left = self._ruler.total - self._ruler.tokens_before(start)
             if left <= budget:
                 cut = end
@@ -128,9 +162,15 @@ class _Plan:
         """Two smaller ranges for each `(start, end, tokens)` that was counted over the budget."""
         ranges: list[tuple[int, int]] = []
         for start, end, tokens in over:
+            if self.context(start) and not self._boundaries.units.rows_inside(start, end):
+                self._without.add(start)  # a row is not cut for its header's sake
+                ranges.append((start, end))
+                continue
             span = self._ruler.tokens_before(end) - self._ruler.tokens_before(start)
+            room = self._room(start)
+            tokens -= self._max - room
             # The estimate was off by `tokens / span` here; a chunk a little over is shared about evenly.
-            fitting = span * self._max * (1 - _MARGIN) / tokens
+            fitting = span * room * (1 - _MARGIN) / max(1, tokens)
             cut = self._cut(start, end, min(fitting, span * _EVEN))
             ranges += [(start, cut), (cut, end)]
         return ranges
@@ -139,54 +179,13 @@ class _Plan:
         """The best cut in `(start, end)` with at most `budget` estimated tokens before it, at least one character."""
         before = self._ruler.tokens_before(start)
         limit = max(start + 1, min(end - 1, self._ruler.place_of(before + budget)))
-        if limit == start + 1:
-            return limit
+        first = whole_after(self._text, start)
+        if limit <= first:
+            # What a person sees as one character is torn only when it fills more than a chunk by itself.
+            return first if first < end else limit
         room = max(budget, 1e-9)
 
         def fill(place: int) -> float:
             return (self._ruler.tokens_before(place) - before) / room
 
         return self._boundaries.best(start, limit, end, fill)
-
-
-def _chunks(document: Document, done: Sequence[tuple[int, int, int]]) -> list[Chunk]:
-    """The chunks with their pages, files and heading paths."""
-    text = document.text
-    starts = [span.start for span in document.spans]
-    heading_starts, paths = _heading_paths(document.headings)
-    paged = document.pages > 0
-    chunks = []
-    for index, (start, end, tokens) in enumerate(done):
-        first = max(0, bisect.bisect_right(starts, start) - 1)
-        touched = document.spans[first : max(first + 1, bisect.bisect_left(starts, end))]
-        # White space before a heading does not belong to the section before it.
-        shown = start
-        while shown < end - 1 and text[shown].isspace():
-            shown += 1
-        at = bisect.bisect_right(heading_starts, shown) - 1
-        chunks.append(
-            Chunk(
-                index=index,
-                start=start,
-                end=end,
-                text=text[start:end],
-                tokens=tokens,
-                pages=(touched[0].number, touched[-1].number) if paged else None,
-                files=tuple(span.label for span in touched) if document.kind == "tree" else (),
-                heading=paths[at] if at >= 0 else "",
-            )
-        )
-    return chunks
-
-
-def _heading_paths(headings: Sequence[Heading]) -> tuple[list[int], list[str]]:
-    """For each heading its start and its path, ` › ` between levels."""
-    above: list[Heading] = []
-    paths = []
-    ordered = sorted(headings, key=lambda heading: heading.start)
-    for heading in ordered:
-        while above and above[-1].level >= heading.level:
-            above.pop()
-        above.append(heading)
-        paths.append(" › ".join(part.title for part in above if part.title))
-    return [heading.start for heading in ordered], paths

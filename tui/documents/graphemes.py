@@ -20,6 +20,15 @@ def whole_before(text: str, cut: int, lowest: int) -> int:
     return place if place > floor else cut
 
 
+def whole_after(text: str, place: int) -> int:
+    """The first offset above `place` that tears no grapheme cluster; 64 characters on at most."""
+    end = min(len(text), place + _MOST)
+    place += 1
+    while place < end and not _is_boundary(text, place):
+        place += 1
+    return min(place, len(text))
+
+
 def _is_boundary(text: str, place: int) -> bool:
     if place <= 0 or place >= len(text):
         return True

@@ -25,6 +25,10 @@ class Span(msgspec.Struct, frozen=True):
     """For a page or section inside a source tree: the path of its file."""
 
 
+def _start(span: Span) -> int:
+    return span.start
+
+
 class Heading(msgspec.Struct, frozen=True):
     """A heading at offset `start`; `level` 1 is the highest."""
 
@@ -74,9 +78,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         """The spans that `text[start:end]` touches; an empty range touches the span it lies in."""
         if not self.spans:
             return ()
-        starts = [span.start for span in self.spans]
-        first = max(0, bisect.bisect_right(starts, start) - 1)
-        last = max(first + 1, bisect.bisect_left(starts, end))
+        first = max(0, bisect.bisect_right(self.spans, start, key=_start) - 1)
+        last = max(first + 1, bisect.bisect_left(self.spans, end, key=_start))
         return self.spans[first:last]
 
 

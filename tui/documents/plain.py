@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from tui.documents.code.outline import code_headings
 from tui.documents.encodings import decode
 from tui.documents.headings import markdown_headings
 from tui.documents.kinds import DOCUMENT_SUFFIXES, is_html, known_format, text_kind
-from tui.documents.model import Document, Span
+from tui.documents.model import Document, Heading, Span
 from tui.documents.refusal import Refusal
+from tui.documents.tables import markdown_tables
 
 _HEAD = 8192
 
 
 def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -> Document:
-    """The file's text, character for character, with the headings of Markdown.
+    """The file's text, character for character, with the headings and tables of Markdown, the outline of code.
 
     Raises Refusal for a known format that is no text, a binary file, an undecidable encoding, or nothing but space.
     """
@@ -28,13 +30,19 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
     if is_html(head):
         kind = "code"
         warnings.append("It is a web page and was read as its source, tags included.")
+    headings: tuple[Heading, ...] = ()
+    if kind == "markdown":
+        headings = markdown_headings(decoded.text)
+    elif kind == "code":
+        headings = code_headings(decoded.text, name)
     return Document(
         path=path,
         name=name,
         kind=kind,
         text=decoded.text,
         spans=(Span("file", name, 1, 0, len(decoded.text)),),
-        headings=markdown_headings(decoded.text) if kind == "markdown" else (),
+        headings=headings,
+        tables=markdown_tables(decoded.text) if kind == "markdown" else (),
         warnings=tuple(warnings),
         encoding=decoded.encoding,
     )
