@@ -114,8 +114,8 @@ def test_titles_and_levels_come_from_the_navigation() -> None:
 def test_titles_come_from_the_ncx_of_an_older_book() -> None:
     ncx = (
         '<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://x.example/ncx.dtd">'
-        '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint id="1"><navLabel><text>A &amp; B&nbsp;C & D'
-        '</text></navLabel><content src="a.xhtml"/><navPoint id="2"><navLabel><text>Inner</text></navLabel>'
+        '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint id="1"><navLabel>'
+        '<text>A &amp; B&nbsp;C & D</text></navLabel><content src="a.xhtml"/><navPoint id="2"><navLabel><text>Inner</text></navLabel>'
         '<content src="b.xhtml#s"/></navPoint></navPoint></navMap></ncx>'
     )
     manifest = item("a", "a.xhtml") + item("b", "b.xhtml") + item("t", "toc.ncx", NCX)
@@ -275,11 +275,19 @@ def test_damage_is_refused_with_the_reason() -> None:
         read_epub(stream.getvalue(), "b", "b")
 
 
+def test_contents_that_cannot_be_read_are_named_and_not_missed() -> None:
+    manifest = item("a", "a.xhtml") + item("t", "toc.ncx", NCX)
+    document = read({**TWO, "toc.ncx": "<ncx><navMap>"}, opf(manifest, '<itemref idref="a"/>'))
+    assert document.text == "# One\n\nfirst"
+    assert "table of contents OPS/toc.ncx was not used" in document.warnings[0]
+
+
 def test_deep_contents_and_deep_pages() -> None:
     points = "<navPoint><navLabel><text>x</text></navLabel><content src='a.xhtml'/>" * 2_000 + "</navPoint>" * 2_000
     manifest = item("a", "a.xhtml") + item("t", "toc.ncx", NCX)
     files = {"a.xhtml": page("<div>" * 20_000 + "deep"), "toc.ncx": f"<ncx><navMap>{points}</navMap></ncx>"}
-    assert read(files, opf(manifest, '<itemref idref="a"/>')).text == "deep"
+    document = read(files, opf(manifest, '<itemref idref="a"/>'))
+    assert (document.text, len(document.headings)) == ("deep", 1)
 
 
 def test_a_book_by_its_path(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import msgspec
 from selectolax.lexbor import LexborNode
 
-from tui.documents.clean import title_safe
+from tui.documents.clean import name_safe, title_safe
 from tui.documents.epub.archive import Archive, Broken
 from tui.documents.epub.package import Package
 from tui.documents.epub.xml import Element, parse_xml
@@ -68,13 +68,17 @@ class _Links:
 
 
 def read_contents(archive: Archive, package: Package) -> Contents:
-    """The contents; empty when the book has none or they cannot be read: they only add titles to what is read."""
+    """The contents; empty when the book has none. What cannot be read is named in the package's warnings."""
     for name, reading in ((package.nav, _from_nav), (package.ncx, _from_ncx)):
         if name is None:
             continue
         try:
             contents = reading(archive, name)
-        except (ET.ParseError, Broken, Refusal):
+        except (ET.ParseError, Broken, Refusal) as error:
+            why = error.reason.rstrip(".") if isinstance(error, Refusal) else str(error)
+            package.warnings.append(
+                f"The table of contents {name_safe(name)} was not used: it could not be read ({why})."
+            )
             continue
         if contents.entries:
             return contents
