@@ -13,7 +13,7 @@ from tui.cli.common import shared_options
 from tui.cli.usage import with_ocr_value
 from tui.errors import UsageProblem
 
-COMMANDS = ("demo", "summarize", "ask", "count", "chunk", "doctor", "screen")
+COMMANDS = ("demo", "summarize", "ask", "extract", "count", "chunk", "doctor", "screen")
 
 
 class LazyGroup(click.RichGroup):

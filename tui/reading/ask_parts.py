@@ -59,7 +59,7 @@ class _AskTask(msgspec.Struct, frozen=True, kw_only=True):
             return Judged(())
         if self.as_list:
             # What was cut may end in half a thing.
-            found = items(said if ended else said.rpartition("\n")[0])
+            found = answers.Support(part.text).borne_out(items(said if ended else said.rpartition("\n")[0]))
             return Judged(tuple(found), "" if found else "the answer held no list")
         instruction = "\n".join(message.content for message in self.bare())
         return Judged((said,), answers.problem(said, instruction, part.text))
@@ -79,18 +79,18 @@ async def answer_from_parts(work: Work, questions: Sequence[str]) -> list[AskRes
     """
     started = time.perf_counter()
     runtime = work.runtime
-    caller = Caller(runtime)
     template = await asyncio.to_thread(load_template, "ask-map", runtime.paths.prompts)
     tasks = _tasks(work, template, questions)
     frames = [len((await runtime.assembler.assemble(task.bare())).ids) for task in tasks]
     size = await part_size(runtime, max(frames), max(task.reply for task in tasks))
+    callers = [Caller(runtime) for _ in tasks]
     read = [_Read([], []) for _ in tasks]
     journal = Journal(runtime)
     for owner, document in enumerate(work.documents):
-        await _read(work, caller, journal, tasks, owner, document, size, read)
+        await _read(work, callers, journal, tasks, owner, document, size, read)
     return [
         await _result(work, caller, journal, question, task, found, started)
-        for question, task, found in zip(questions, tasks, read, strict=True)
+        for question, task, caller, found in zip(questions, tasks, callers, read, strict=True)
     ]
 
 
@@ -110,7 +110,7 @@ def _tasks(work: Work, template: Template, questions: Sequence[str]) -> list[_As
 
 async def _read(
     work: Work,
-    caller: Caller,
+    callers: Sequence[Caller],
     journal: Journal,
     tasks: Sequence[_AskTask],
     owner: int,
@@ -121,7 +121,7 @@ async def _read(
     """Ask every part of one document."""
     chunks = await chunk_document(document, size, work.runtime.counter.count_many)
     ledgers = [Ledger(len(document.text)) for _ in tasks]
-    reader = PartReader(caller, document, tasks, journal, ledgers, work.emit)
+    reader = PartReader(callers, document, tasks, journal, ledgers, work.emit)
     reused = await reader.look_up(chunks)
     work.emit(
         PlanMade(
@@ -186,7 +186,7 @@ async def _result(
         answer=text,
         strategy="map-reduce",
         prompt_tokens=caller.prompt_tokens,
-        cached_tokens=0,
+        cached_tokens=caller.timings.cache_n,
         restored_tokens=0,
         completion_tokens=caller.completion_tokens,
         ttft_s=round(first - started, 4),

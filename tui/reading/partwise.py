@@ -94,15 +94,16 @@ class PartReader:
 
     def __init__(
         self,
-        caller: Caller,
+        callers: Sequence[Caller],
         document: Document,
         tasks: Sequence[Task],
         journal: Journal,
         ledgers: Sequence[Ledger],
         emit: Callable[[PartEvent], None],
     ) -> None:
-        self._runtime: Runtime = caller.runtime
-        self._caller = caller
+        """One caller and one ledger for each task, so that each knows what it costs and what it has read."""
+        self._runtime: Runtime = callers[0].runtime
+        self._callers = dict(zip(map(id, tasks), callers, strict=True))
         self._document = document
         self._tasks = tasks
         self._journal = journal
@@ -187,6 +188,9 @@ class PartReader:
     async def _take(self, slot: int, task: Task, part: Chunk) -> _Taken:
         prompt = await self._runtime.assembler.assemble(task.messages(part))
         prompt, _ = await opened(self._runtime, prompt, notes=False)
+        if task.sampling.json_schema:
+            # The chat endpoint would make a parser for its template of the schema, and hide why it cannot.
+            prompt = msgspec.structs.replace(prompt, as_ids=True)
         if len(prompt.ids) + task.reply > self._runtime.n_ctx:
             return _Taken(reason=f"{len(prompt.ids):,} tokens with the instruction do not fit.")
         try:
@@ -200,8 +204,13 @@ class PartReader:
         for attempt in range(_ATTEMPTS):
             sampling = other_sampling(task.sampling, attempt) if attempt else task.sampling
             try:
-                reply = await self._caller.call(
-                    prompt, max_tokens=task.reply, sampling=sampling, id_slot=slot, on_event=report
+                reply = await self._callers[id(task)].call(
+                    prompt,
+                    max_tokens=task.reply,
+                    sampling=sampling,
+                    id_slot=slot,
+                    on_event=report,
+                    retry=attempt > 0,
                 )
             except ServerAnswer as error:
                 taken = _Taken(ended=True, reason=str(error))
