@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.documents.model import Document, Span
-from tui.reading.ledger import Ledger, LedgerEntry, State, failure_warnings, page_list, place, places
+from tui.reading.ledger import Ledger, LedgerEntry, State, failure_warnings, where
 
 
 def pages(*lengths: int) -> Document:
@@ -41,28 +41,14 @@ def test_a_single_missing_character_is_not_rounded_away() -> None:
     assert ledger.coverage().fraction < 1.0
 
 
-def test_page_lists() -> None:
-    assert page_list([3]) == "page 3"
-    assert page_list([9, 3, 4, 5, 5]) == "pages 3-5, 9"
-
-
-def test_places() -> None:
-    document = pages(10, 10, 10)
-    assert place(document, 5, 25) == "pages 1-3"
-    assert place(document, 10, 20) == "page 2"
-    plain = Document(path="a", name="a", kind="text", text="x" * 30, spans=())
-    assert place(plain, 1000, 2000) == "characters 1,000 to 2,000"
-    ranges = [entry(20, 25), entry(0, 5), entry(5, 9)]
-    assert places(plain, ranges) == "characters 0 to 9; characters 20 to 25"
-    tree = Document(
-        path="a",
-        name="a",
-        kind="tree",
-        text="x" * 50,
-        spans=tuple(Span("file", f"f{n}.py", n, n * 10 - 10, n * 10) for n in range(1, 6)),
-    )
-    assert place(tree, 0, 20) == "f1.py, f2.py"
-    assert place(tree, 0, 50) == "f1.py, f2.py, f3.py and 2 more"
+def test_places_are_named_as_they_are_cited() -> None:
+    assert where(pages(10, 10, 10, 10), [entry(30, 40), entry(0, 5), entry(5, 20)]) == "pp. 1-2, 4"
+    assert where(pages(10, 10), [entry(10, 20)]) == "p. 2"
+    plain = Document(path="a", name="a", kind="text", text="one\ntwo\nthree\n", spans=())
+    assert where(plain, [entry(4, 8), entry(10, 12)]) == "characters 4 to 8; characters 10 to 12"
+    spans = (Span("file", "a", 1, 0, len(plain.text)),)
+    lined = Document(path="a", name="a", kind="text", text=plain.text, spans=spans)
+    assert where(lined, [entry(4, 8)]) == "line 2"
 
 
 def test_failures_are_named_by_page_once_for_each_reason() -> None:
@@ -72,6 +58,6 @@ def test_failures_are_named_by_page_once_for_each_reason() -> None:
         entry(10, 20, "failed", "No."),
     ]
     assert failure_warnings(pages(10, 10, 10), failures) == [
-        "Not read: pages 1, 3. It broke.",
-        "Not read: page 2. No.",
+        "Not read: pp. 1, 3. It broke.",
+        "Not read: p. 2. No.",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tui.reading.bracketed import uncited
 from tui.reading.extractive import sentences, units
 
 # One list mark, with a heading's mark before it; what follows, such as a date, belongs to the line.
@@ -29,6 +30,15 @@ _SHARE_OF_DOUBLES = 0.3
 _TAIL = 60
 _TAIL_REPEATS = 4
 _INSTRUCTION_SHARE = 0.6
+_NOTHING_TO_SAY = re.compile(
+    r"\b(?:no|not any|without)\s+(?:(?:new|additional|further|other)\s+)*(?:changes?|facts?|information|notes?)\b"
+    r"(?!\s+(?:on|about|of|in|from|for|was|were|is|are|to)\b(?!\s+(?:add|needed|necessary|required|the\s+(?:text|notes))))"
+    r"|\bno (?:changes?|updates?) (?:are |is |were |was )?(?:needed|necessary|required)\b"
+    r"|\bnothing (?:new|to add|to change|else)\b|\bas an ai\b|\bi(?:'m| am) (?:sorry|unable)\b|\bi can(?:no|')t\b"
+    r"|没有(?:新|变化|更多)|无需(?:修改|更改)",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL = 25
 _STEM = 5
 _SHARE = 0.35
 _SHARE_OF_SMALL_WORDS = 0.5
@@ -37,7 +47,7 @@ _SHARE_WITH_STRANGE_NUMBER = 0.75
 
 def problem(answer: str, instruction: str, source: str = "") -> str:
     """Why an answer to `instruction` on `source` cannot be used, in a few words; "" when it can."""
-    words = units(answer.replace("\ufffd", ""))
+    words = units(uncited(answer.replace("\ufffd", "")))
     if not words or not any(word[0].isalpha() for word in words):
         return "the answer was empty"
     if _echoes(words, units(instruction)):
@@ -94,7 +104,14 @@ def notes(answer: str, instruction: str = "") -> list[str]:
     asked = set(units(instruction))
     found: list[str] = []
     for note in _whole_lines(answer.replace("\ufffd", "")):
-        if units(note) and not note.endswith((":", "：")) and note not in found and not _speaks_of(note, asked):
+        said = units(uncited(note))
+        if (
+            said
+            and not _refuses(note)
+            and not note.endswith((":", "："))
+            and note not in found
+            and not _speaks_of(note, asked)
+        ):
             found.append(note)
     return found
 
@@ -116,7 +133,12 @@ def _whole_lines(answer: str) -> list[str]:
 
 def not_sentences(lines: Sequence[str]) -> bool:
     """Whether most lines are titles and fragments where sentences were asked for."""
-    return sum(len(units(line)) < _SENTENCE_LEAST for line in lines) * 2 > len(lines)
+    return sum(len(units(uncited(line))) < _SENTENCE_LEAST for line in lines) * 2 > len(lines)
+
+
+def _refuses(note: str) -> bool:
+    """Whether a note says that there is nothing to say, which is no note on a text."""
+    return len(units(note)) <= _LONGEST_REFUSAL and bool(_NOTHING_TO_SAY.search(note))
 
 
 def _speaks_of(note: str, asked: set[str]) -> bool:
@@ -141,10 +163,10 @@ class Support:
         return len(self.borne_out(statements)) / len(statements) if statements else 1.0
 
     def borne_out(self, statements: Sequence[str]) -> list[str]:
-        """Those that stay: all of them when they are in another language than the text."""
-        if not self._same_language(" ".join(statements)):
+        """Those that stay: all of them when they are in another language than the text. Brackets do not count."""
+        if not self._same_language(uncited(" ".join(statements))):
             return list(statements)
-        return [statement for statement in statements if self._bears_out(statement)]
+        return [statement for statement in statements if self._bears_out(uncited(statement))]
 
     def _same_language(self, answer: str) -> bool:
         """Small words belong to the language, not to the subject: most of those in the answer are in the text too."""

@@ -11,12 +11,13 @@ import msgspec
 
 from tui.errors import StorageProblem
 from tui.reading.ledger import Mark
+from tui.reading.sentencing import Range
 from tui.server.types import Message, Sampling
 
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
-_FORMAT = 1  # raise it when what is stored, or how answers are judged, changes
+_FORMAT = 2  # raise it when what is stored, or how answers are judged, changes
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,15 +26,19 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     end: int
     notes: tuple[str, ...]
+    ranges: tuple[tuple[Range, ...], ...] = ()
+    """Of each note: the sentences that bear it out, as offsets from `start`; empty for the whole piece."""
     mark: Mark = ""
     reason: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished call with all its attempts: notes by piece for a map call, one text for the others."""
+    """One finished call with all its attempts: notes by piece for a map call, notes for a merge, else one text."""
 
     format: int = _FORMAT
     pieces: tuple[Piece, ...] = ()
+    notes: tuple[str, ...] = ()
+    """As the model wrote them, with the numbers of the notes that they come from."""
     text: str = ""
     reason: str = ""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from tui.documents.model import Document
+from tui.documents.places import Places
 from tui.reading.results import Coverage
+from tui.reading.sentencing import merged
 
 State = Literal["read", "reused", "failed"]
 """`read`: stood in a prompt whose evaluated tokens were the planned ones, and the answer came to its end;
@@ -61,51 +63,16 @@ class Ledger:
         return Coverage(characters_total=self._total, characters_read=read, fraction=round(fraction, 4))
 
 
-def place(document: Document, start: int, end: int) -> str:
-    """Where `text[start:end]` is, in words: pages, files, else characters."""
-    spans = document.spans_in(start, end)
-    pages = [span.number for span in spans if span.kind == "page"]
-    if pages:
-        return page_list(pages)
-    files = [span.label for span in spans]
-    if not files or document.kind != "tree":
-        return f"characters {start:,} to {end:,}"
-    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    return ", ".join(files[:3]) + more
-
-
-def page_list(numbers: Iterable[int]) -> str:
-    """`page 3`, `pages 3-5, 9`."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    words = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
-    single = len(runs) == 1 and runs[0][0] == runs[0][1]
-    return f"page{'' if single else 's'} {', '.join(words)}"
-
-
 def failure_warnings(document: Document, failures: Sequence[LedgerEntry]) -> list[str]:
     """One sentence for each reason, with all the places it happened at."""
     by_reason: dict[str, list[LedgerEntry]] = {}
     for entry in failures:
         by_reason.setdefault(entry.reason, []).append(entry)
-    return [f"Not read: {places(document, entries)}. {reason}" for reason, entries in by_reason.items()]
+    return [f"Not read: {where(document, entries)}. {reason}" for reason, entries in by_reason.items()]
 
 
-def places(document: Document, entries: Sequence[LedgerEntry]) -> str:
-    """All the places of these entries, in words."""
-    pages = [
-        span.number for entry in entries for span in document.spans_in(entry.start, entry.end) if span.kind == "page"
-    ]
-    if pages:
-        return page_list(pages)
-    ranges: list[list[int]] = []
-    for entry in sorted(entries, key=lambda entry: entry.start):
-        if ranges and entry.start <= ranges[-1][1]:
-            ranges[-1][1] = max(ranges[-1][1], entry.end)
-        else:
-            ranges.append([entry.start, entry.end])
-    return "; ".join(place(document, start, end) for start, end in ranges)
+def where(document: Document, entries: Sequence[LedgerEntry]) -> str:
+    """All the places of these entries, as they are cited; characters where nothing is known of pages and lines."""
+    ranges = merged([(entry.start, entry.end) for entry in entries], gap=0)
+    cite = Places(document).cite(ranges)
+    return cite or "; ".join(f"characters {start:,} to {end:,}" for start, end in ranges)

@@ -48,6 +48,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     sampling: Sampling
     max_tokens: int
     id_slot: int
+    again: bool = False
+    """It was asked for before."""
 
 
 async def take_notes(caller: Caller, request: Request, attempts: range, on_event: OnEvent | None = None) -> Taken:
@@ -64,7 +66,12 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
         sampling = other_sampling(request.sampling, attempt) if attempt else request.sampling
         try:
             reply = await caller.call(
-                prompt, max_tokens=max_tokens, sampling=sampling, id_slot=request.id_slot, on_event=on_event
+                prompt,
+                max_tokens=max_tokens,
+                sampling=sampling,
+                id_slot=request.id_slot,
+                on_event=on_event,
+                retry=request.again or attempt > 0,
             )
         except ServerAnswer as error:
             taken = Taken(ended=taken.ended, reason=str(error))
@@ -103,7 +110,8 @@ async def take_notes(caller: Caller, request: Request, attempts: range, on_event
 async def take_one_sentence(caller: Caller, request: Request, on_event: OnEvent | None = None) -> Taken:
     """Ask once more, for an answer that ends with its first sentence: for models that find no end by themselves."""
     sampling = msgspec.structs.replace(other_sampling(request.sampling, 1), stop=_ENDS_OF_A_SENTENCE)
-    return await take_notes(caller, msgspec.structs.replace(request, sampling=sampling), range(1), on_event)
+    once_more = msgspec.structs.replace(request, sampling=sampling, again=True)
+    return await take_notes(caller, once_more, range(1), on_event)
 
 
 async def bounded(notes: tuple[str, ...], most: int, counter: TokenCounter) -> tuple[tuple[str, ...], bool]:

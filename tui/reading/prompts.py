@@ -1,4 +1,8 @@
-"""The messages of each kind of call, from the templates. The document's text always stands before the instruction."""
+"""The messages of each kind of call, from the templates.
+
+What is the same for all calls of a kind stands at the head, in the system message, so that a slot processes it once;
+the document's text follows, and a short reminder stands after it, where small models heed it most.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,59 @@ from tui.documents.model import Document
 from tui.errors import UsageProblem
 from tui.reading.results import SummaryOptions
 from tui.server.types import Message, Sampling
-from tui.templates import Template, load_template
+from tui.templates import Template, load_template, template_names
 
-Kind = Literal["single", "map", "reduce", "final"]
+Kind = Literal["single", "map", "refine", "reduce", "final"]
 
-_TOKENS_PER_NOTE = 35
-_FEWEST_NOTES, _MOST_NOTES = 3, 8
+KINDS: tuple[Kind, ...] = ("single", "map", "refine", "reduce", "final")
+DEFAULT_SET = "summarize"
+_NOT_SETS = frozenset({"ask", "extract"})
+"""Templates of other commands, whatever their names end in."""
+_TOKENS_PER_NOTE = 30
+_FEWEST_NOTES, _MOST_NOTES = 3, 12
+_WORDS = {"short": 100, "medium": 250, "long": 600}
+_WORDS_PER_POINT = 22
+_FEWEST_POINTS, _POINTS, _MOST_POINTS = 3, 8, 40
+_TOKENS_PER_WORD = 2.5
+"""Room for a summary of so many words: English takes 1.4 tokens a word, other languages more."""
 
 
 class SummaryPrompts(msgspec.Struct, frozen=True):
-    """The four templates of a summary with what the user asked for."""
+    """The templates of a summary with what the user asked for."""
 
     templates: dict[Kind, Template]
     options: SummaryOptions
 
-    def messages(self, kind: Kind, text: str, notes: int = 0, *, as_list: bool = False) -> tuple[Message, ...]:
+    @property
+    def words(self) -> int:
+        """Length of the summary in words, as asked for; 0 leaves it to the template."""
+        length = self.options.length
+        return _WORDS.get(length, 0) if isinstance(length, str) else length
+
+    @property
+    def points(self) -> int:
+        """Sentences of a summary that is a list."""
+        if not self.words:
+            return _POINTS
+        return max(_FEWEST_POINTS, min(_MOST_POINTS, round(self.words / _WORDS_PER_POINT)))
+
+    def messages(
+        self, kind: Kind, text: str, notes: int = 0, *, as_list: bool = False, known: str = "", ids: bool = True
+    ) -> tuple[Message, ...]:
         """The messages that ask for `notes` notes on `text`, or for the summary, which can be a list of its points.
 
+        `known` are the notes so far, for `refine`. With `ids` the answer is asked to name the notes it comes from.
         `text=""` gives the bare instruction.
         """
         template = self.templates[kind]
         body = template.render(
             text=text.strip("\n").rstrip(),
+            known=known,
             notes=notes,
             as_list=as_list,
+            ids=ids,
+            words=self.words,
+            points=self.points,
             language=self.options.language.strip(),
             focus=self.options.focus.strip(),
         )
@@ -49,18 +82,43 @@ class SummaryPrompts(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{notes + 1}."))
 
     def reply(self, kind: Kind) -> int:
-        """Room for the answer in tokens that the template wants, at most."""
-        return self.options.max_tokens or int(self.templates[kind].number("reply") or 0)
+        """Room for the answer in tokens that the user or the template wants, at most."""
+        if self.options.max_tokens:
+            return self.options.max_tokens
+        if self.words:
+            return 64 + round(self.words * _TOKENS_PER_WORD)
+        return int(self.templates[kind].number("reply") or 0)
 
     def instruction(self, kind: Kind, notes: int = 0, *, as_list: bool = False) -> str:
         """The words of a prompt that are not the text, to know an echo by."""
         return "\n".join(message.content for message in self.messages(kind, "", notes, as_list=as_list))
 
 
+def prompt_sets(user_dir: Path | None) -> list[str]:
+    """Names that `--prompt` takes: sets of templates, shipped and the user's own. A set needs no template but one."""
+    found = {DEFAULT_SET}
+    for name in template_names(user_dir):
+        stem, _, kind = name.rpartition("-")
+        if kind in KINDS and stem and stem not in _NOT_SETS:
+            found.add(stem)
+    return sorted(found)
+
+
 def load_summary_prompts(user_dir: Path | None, options: SummaryOptions) -> SummaryPrompts:
-    """Raises UsageProblem when a template is missing, wrong, or does not put the text anywhere."""
-    kinds: tuple[Kind, ...] = ("single", "map", "reduce", "final")
-    prompts = SummaryPrompts({kind: load_template(f"summarize-{kind}", user_dir) for kind in kinds}, options)
+    """The set that `options.prompt` names; what it lacks comes from `summarize`.
+
+    Raises UsageProblem when there is no such set, or a template is wrong, or does not put the text anywhere.
+    """
+    named = options.prompt.strip() or DEFAULT_SET
+    sets = prompt_sets(user_dir)
+    if named not in sets:
+        raise UsageProblem(f"There is no set of prompts `{named}`.", f"There are: {', '.join(sets)}.")
+    there = set(template_names(user_dir))
+    templates: dict[Kind, Template] = {
+        kind: load_template(f"{named if f'{named}-{kind}' in there else DEFAULT_SET}-{kind}", user_dir)
+        for kind in KINDS
+    }
+    prompts = SummaryPrompts(templates, options)
     mark = "7c0ffee-longscroll"
     for kind, template in prompts.templates.items():
         if not any(mark in message.content for message in prompts.messages(kind, mark, 3)):

@@ -78,6 +78,8 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Length of the summary: a word or a number of words; empty leaves it to the template."""
     prompt: str = ""
     """Name of a set of prompt templates, `NAME-map` and so on, the user's or ours; empty for `summarize`."""
+    cache_prompt: bool = True
+    """False: every call is processed from its first token. With one slot the same calls then give the same answers."""
 
 
 class SummaryResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.context.prompt import Prompt
 from tui.documents.chunker import chunk_document
-from tui.documents.model import Document
+from tui.documents.model import Chunk, Document
 from tui.errors import DoesNotFit, InputProblem, UsageProblem
 from tui.reading.calls import Caller
-from tui.reading.events import Finished, PlanMade, ReadingEvent, SummaryRestarted
+from tui.reading.events import Finished, PlanMade, ReadingEvent, SummaryReplaced, SummaryRestarted
 from tui.reading.flow import events_of
 from tui.reading.journal import Journal
-from tui.reading.ledger import Ledger, LedgerEntry, failure_warnings, places
+from tui.reading.ledger import Ledger, LedgerEntry, failure_warnings, where
 from tui.reading.mapping import Mapper
 from tui.reading.merging import Merger
-from tui.reading.plan import Budget, chunk_size, make_budget, reason_for, whole_prompt
+from tui.reading.notes import Ids, Sheet
+from tui.reading.placing import placed
+from tui.reading.plan import Budget, for_document, for_refining, make_budget, reason_for, whole_prompt
 from tui.reading.prompts import SummaryPrompts, load_summary_prompts
+from tui.reading.refining import Refiner
 from tui.reading.results import Status, Strategy, SummaryOptions, SummaryResult, failed
+from tui.reading.speeds import remember_speed
 from tui.reading.writing import Summary, Writer
 from tui.units import plural
 
@@ -45,6 +49,28 @@ def summarize(
     return events_of(_Run(runtime, document, options).work)
 
 
+def check(document: Document, options: SummaryOptions) -> None:
+    """Raises InputProblem for a document without text, UsageProblem for options that make no sense."""
+    if not document.text.strip():
+        raise InputProblem(f"{document.path} holds no text.", "Choose a file with text in it.")
+    if options.chunk_tokens < 0 or options.max_tokens < 0:
+        raise UsageProblem("A number of tokens cannot be negative.", "Give a larger number, or none.")
+    if isinstance(options.length, int) and options.length < 1:
+        raise UsageProblem("A summary has at least one word.", "Give a larger number of words.")
+
+
+async def chunks_for(runtime: Runtime, document: Document, budget: Budget) -> list[Chunk]:
+    """The document's parts. Raises DoesNotFit where the context is too small for any."""
+    if budget.lacking:
+        raise DoesNotFit(
+            budget.context + budget.lacking,
+            budget.context,
+            "Use a larger --ctx-size or shorter prompt templates.",
+            subject="Reading a document in parts",
+        )
+    return await chunk_document(document, budget.chunk, runtime.counter.count_many)
+
+
 class _Run:
     def __init__(self, runtime: Runtime, document: Document, options: SummaryOptions) -> None:
         self._runtime = runtime
@@ -53,12 +79,14 @@ class _Run:
         setting = runtime.settings.temperature
         self._temperature = options.temperature if options.temperature is not None else setting
         self._started = time.perf_counter()
-        self._caller = Caller(runtime)
+        self._caller = Caller(runtime, cache_prompt=options.cache_prompt)
         self._journal = Journal(runtime)
         self._ledger = Ledger(len(document.text))
         self._warnings = list(document.warnings)
         self._tokens = 0
         self._failed = ""
+        self._why = ""
+        self._ids = Ids()
         self._emit: Callable[[ReadingEvent], None] = lambda event: None
 
     async def work(self, emit: Callable[[ReadingEvent], None]) -> None:
@@ -66,18 +94,15 @@ class _Run:
         self._emit = emit
         self._started = time.perf_counter()
         document, runtime = self._document, self._runtime
-        if not document.text.strip():
-            raise InputProblem(f"{document.path} holds no text.", "Choose a file with text in it.")
-        if self._options.chunk_tokens < 0 or self._options.max_tokens < 0:
-            raise UsageProblem("A number of tokens cannot be negative.", "Give a larger number, or none.")
+        check(document, self._options)
         prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, self._options)
         self._tokens = await runtime.counter.count(document.text)
         budget = await make_budget(runtime, prompts)
         whole = None
-        if self._options.strategy != "map-reduce":
+        if self._options.strategy in ("auto", "single"):
             whole = await whole_prompt(runtime, prompts, budget, document, self._tokens)
         if whole is not None:
-            result = await self._single(prompts, budget, whole) or await self._map_reduce(prompts, budget)
+            result = await self._single(prompts, budget, whole) or await self._in_parts(prompts, budget)
         elif self._options.strategy == "single":
             needed = budget.frames["single"] + self._tokens + budget.single
             raise DoesNotFit(
@@ -87,7 +112,9 @@ class _Run:
                 subject=f"Reading {document.name} in one pass",
             )
         else:
-            result = await self._map_reduce(prompts, budget)
+            result = await self._in_parts(prompts, budget)
+        slots = min(runtime.parallel, result.chunks) if result.strategy == "map-reduce" else 1
+        await remember_speed(runtime, self._caller.timings, time.perf_counter() - self._started, slots)
         emit(Finished(result=result, ledger=self._ledger.entries))
 
     async def _single(self, prompts: SummaryPrompts, budget: Budget, prompt: Prompt) -> SummaryResult | None:
@@ -96,10 +123,11 @@ class _Run:
         writer = Writer(self._caller, prompts, self._journal, self._temperature, self._emit)
         known = await self._journal.get(writer.key("single", prompt, budget.single))
         reused = known is not None and bool(known.text)
+        self._why = reason_for(budget, self._tokens, "single", self._options)
         self._emit(
             PlanMade(
                 strategy="single",
-                why=reason_for(budget, self._tokens, single=True),
+                why=self._why,
                 chunks=1,
                 tokens=self._tokens,
                 levels=0,
@@ -121,48 +149,67 @@ class _Run:
                 reason=summary.reason,
             )
         )
-        return self._result("single", summary, chunks=1, levels=0, reused=int(summary.reused), whole=True)
+        return await self._result("single", summary, None, chunks=1, levels=0, reused=int(summary.reused), whole=True)
 
-    async def _map_reduce(self, prompts: SummaryPrompts, budget: Budget) -> SummaryResult:
-        runtime, document = self._runtime, self._document
-        if budget.lacking:
-            raise DoesNotFit(
-                budget.context + budget.lacking,
-                budget.context,
-                "Use a larger --ctx-size or shorter prompt templates.",
-                subject="Reading a document in parts",
-            )
-        size = chunk_size(budget, self._tokens)
-        chunks = await chunk_document(document, size, runtime.counter.count_many)
+    async def _in_parts(self, prompts: SummaryPrompts, budget: Budget) -> SummaryResult:
+        """Notes on every part, merged until they fit, and the summary made of them."""
+        runtime, document, options = self._runtime, self._document, self._options
+        strategy: Strategy = "refine" if options.strategy == "refine" else "map-reduce"
+        if strategy == "refine":
+            budget = for_refining(budget, options, self._tokens)
+        else:
+            budget = for_document(budget, options, self._tokens, runtime.parallel)
+        chunks = await chunks_for(runtime, document, budget)
         mapper = Mapper(
-            self._caller, document, prompts, budget, self._journal, self._ledger, self._temperature, self._emit
+            self._caller,
+            document,
+            prompts,
+            budget,
+            self._journal,
+            self._ledger,
+            self._temperature,
+            self._emit,
+            kind="refine" if strategy == "refine" else "map",
         )
-        known = await mapper.finished(chunks)
-        self._emit(
-            PlanMade(
-                strategy="map-reduce",
-                why=reason_for(budget, self._tokens, single=False, failed=self._failed),
-                chunks=len(chunks),
-                tokens=self._tokens,
-                levels=budget.levels(len(chunks)),
-                reserve=budget.summary,
-                reused=len(known),
-            )
+        merger = Merger(
+            self._caller, document, prompts, budget, self._journal, self._temperature, self._emit, self._ids
         )
-        notes = await mapper.read(chunks, known)
-        merger = Merger(self._caller, prompts, budget, self._journal, self._temperature, self._emit)
-        ready = await merger.until_it_fits(notes)
+        sheets = await self._notes(strategy, chunks, budget, mapper, merger)
+        ready = await merger.until_it_fits(sheets)
         writer = Writer(self._caller, prompts, self._journal, self._temperature, self._emit)
         summary = await writer.write("final", ready.prompt, ready.text, budget.summary)
         self._warn_of_parts(merger)
-        return self._result(
-            "map-reduce",
+        return await self._result(
+            strategy,
             summary,
+            ready.sheets,
             chunks=len(chunks),
             levels=ready.levels + 1,
             reused=mapper.reused,
             whole=not merger.unended,
         )
+
+    async def _notes(
+        self, strategy: Strategy, chunks: Sequence[Chunk], budget: Budget, mapper: Mapper, merger: Merger
+    ) -> list[Sheet]:
+        refiner = Refiner(mapper, merger, self._journal, budget, self._runtime.counter, self._emit)
+        known = await mapper.finished(chunks) if strategy == "map-reduce" else {}
+        reused = len(known) if strategy == "map-reduce" else await refiner.finished(chunks)
+        self._why = reason_for(budget, self._tokens, strategy, self._options, self._failed)
+        self._emit(
+            PlanMade(
+                strategy=strategy,
+                why=self._why,
+                chunks=len(chunks),
+                tokens=self._tokens,
+                levels=budget.levels(len(chunks)) if strategy == "map-reduce" else 1,
+                reserve=budget.summary,
+                reused=reused,
+            )
+        )
+        if strategy == "map-reduce":
+            return await mapper.read(chunks, known, self._ids)
+        return await refiner.read(chunks, self._ids)
 
     def _warn_of_parts(self, merger: Merger) -> None:
         document = self._document
@@ -170,17 +217,17 @@ class _Run:
         extracted = [entry for entry in self._ledger.entries if entry.mark == "extracted" and entry.state != "failed"]
         if extracted:
             self._warnings.append(
-                f"The model gave no usable notes on {places(document, extracted)}; "
+                f"The model gave no usable notes on {where(document, extracted)}; "
                 "sentences of the text itself stand in for them."
             )
         repeated = [entry for entry in self._ledger.entries if entry.mark == "repeated"]
         if repeated:
             self._warnings.append(
-                f"On {places(document, repeated)} the model said its notes again and again; each is kept once."
+                f"On {where(document, repeated)} the model said its notes again and again; each is kept once."
             )
         trimmed = [entry for entry in self._ledger.entries if entry.reason and entry.mark in ("", "split")]
         if trimmed:
-            self._warnings.append(f"Notes on {places(document, trimmed)} were too long and were shortened.")
+            self._warnings.append(f"Notes on {where(document, trimmed)} were too long and were shortened.")
         if merger.stand_ins:
             reasons = f" {merger.unended[0]}" if merger.unended else ""
             self._warnings.append(
@@ -188,9 +235,20 @@ class _Run:
                 f"the most telling notes were taken over as they were.{reasons}"
             )
 
-    def _result(
-        self, strategy: Strategy, summary: Summary, *, chunks: int, levels: int, reused: int, whole: bool
+    async def _result(
+        self,
+        strategy: Strategy,
+        summary: Summary,
+        sheets: Sequence[Sheet] | None,
+        *,
+        chunks: int,
+        levels: int,
+        reused: int,
+        whole: bool,
     ) -> SummaryResult:
+        traced = await asyncio.to_thread(placed, self._document, summary.text, sheets)
+        if traced.text != summary.text:
+            self._emit(SummaryReplaced(traced.text))
         coverage = self._ledger.coverage()
         if summary.reason:
             instead = " Sentences of the text stand in for the summary." if summary.extracted else ""
@@ -203,7 +261,7 @@ class _Run:
         return SummaryResult(
             path=self._document.path,
             status=status,
-            summary=summary.text,
+            summary=traced.text,
             strategy=strategy,
             pages=self._document.pages,
             characters=len(self._document.text),
@@ -217,4 +275,8 @@ class _Run:
             seconds=round(time.perf_counter() - self._started, 3),
             warnings=tuple(dict.fromkeys(self._warnings)),
             error=None,
+            why=self._why,
+            content=traced.content,
+            statements=traced.statements,
+            retry_tokens=self._caller.retry_tokens,
         )

@@ -10,6 +10,7 @@ import msgspec
 
 from tui.context.prompt import Prompt
 from tui.reading import answers
+from tui.reading.bracketed import uncited
 from tui.reading.calls import Caller, Reply
 from tui.reading.events import ReadingEvent, SummaryDelta, SummaryReplaced, SummaryRestarted
 from tui.reading.extractive import extract, sentences, units
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _PROSE_FIRST, _LIST_FIRST = (False, True, True), (True, True)
 _CONTINUATIONS = 2
 _LEAST_WORDS = 25
-_MOST_POINTS = 8
 _ENOUGH_BORNE_OUT = 0.7
 _REPEATED = "The model said its points again and again; each is kept once."
 _SHORT = "The summary says hardly anything; a larger model can be relied on more."
@@ -78,13 +78,14 @@ def _judge(
             trouble = trouble or "most of the answer was not in the text"
         elif answers.not_sentences(points):
             trouble = trouble or "the answer held no sentences"
-    worth = support.share_borne_out(sentences(good))
+    bare = uncited(good)
+    worth = support.share_borne_out(sentences(bare))
     doubt = ""
     if reply.stopped:
         doubt, worth = _REPEATED, worth - 0.3
     elif worth < _ENOUGH_BORNE_OUT:
         doubt = _NOT_BORNE_OUT
-    if len(units(good)) < min(_LEAST_WORDS, len(units(source)) // 10):
+    if len(units(bare)) < min(_LEAST_WORDS, len(units(source)) // 10):
         doubt, worth = _SHORT, worth - 0.5
     if not ended:
         # Better than nothing, worse than any that has an end.
@@ -187,7 +188,8 @@ class Writer:
         """The prompt with the wanted instruction; the one for prose where the other would not fit."""
         if not as_list:
             return prose
-        prompt = await self._runtime.assembler.assemble(self._prompts.messages(kind, source, as_list=True))
+        messages = self._prompts.messages(kind, source, as_list=True, ids=not is_small(self._runtime))
+        prompt = await self._runtime.assembler.assemble(messages)
         return prompt if len(prompt.ids) <= len(prose.ids) + LONGEST else prose
 
     def _settled(self, summary: Summary, streamed: str) -> Summary:
@@ -202,10 +204,12 @@ class Writer:
         sampling = other_sampling(first, attempt) if attempt else first
         prompt, text = await opened(self._runtime, prompt, notes=as_list)
         if text:
-            sampling = msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{_MOST_POINTS + 1}."))
+            sampling = msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{self._prompts.points + 1}."))
             self._emit(SummaryDelta(text))
         room = min(room, self._runtime.n_ctx - len(prompt.ids))
-        reply = await self._caller.call(prompt, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream)
+        reply = await self._caller.call(
+            prompt, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream, retry=attempt > 0
+        )
         said, whole = reply.text, reply
         # A length the user named is kept.
         for _ in range(0 if self._prompts.options.max_tokens else _CONTINUATIONS):
@@ -223,6 +227,6 @@ class Writer:
             self._emit(SummaryDelta(event.text))
 
     async def _stand_in(self, source: str, room: int, read: bool, reason: str) -> Summary:
-        found = await extract(source, room, self._runtime.counter.count_many, most=_MOST_POINTS)
-        text = answers.as_text([answers.bare(sentence) for sentence in found])
+        found = await extract(source, room, self._runtime.counter.count_many, most=self._prompts.points)
+        text = answers.as_text([answers.bare(sentence.removeprefix("> ")) for sentence in found])
         return Summary(text=text, read=read, reason=reason, extracted=True)
