@@ -218,7 +218,7 @@ async def test_a_device_is_not_read() -> None:
         ("a.docx", b"PK\x03\x04" + b"\x00" * 60, "a Word document"),
         ("a.epub", b"PK\x03\x04" + b"\x00" * 60, "an EPUB book"),
         ("a.zip", b"PK\x03\x04" + b"\x00" * 60, "a zip archive"),
-        ("a.rtf", b"{\\rtf1 text}", "an RTF document"),
+        ("a.rtf", b"{\\rtf1 }", "an RTF document without text"),
         ("a.png", b"\x89PNG\r\n\x1a\n" + b"\x00" * 60, "a picture"),
         ("a.gguf", b"GGUF\x03\x00\x00\x00" + b"\x00" * 60, "a model"),
         ("a.bin", bytes(range(256)) * 20, "binary"),

@@ -112,5 +112,7 @@ class Story:
         self._rows, self._inner_tables = [], []
 
     def _flush_after(self) -> None:
-        self._blocks += self.after
-        self.after = []
+        # A note's own notes come after it, not inside it.
+        if self.kind == "body":
+            self._blocks += self.after
+            self.after = []

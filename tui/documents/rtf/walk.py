@@ -151,9 +151,10 @@ class Walk:
 
     def _end_story(self, story: Story) -> None:
         text = lines(story.finish()).strip()
-        if not text:
-            return
         outer = self._state.story
+        if not text:
+            outer.after += story.after
+            return
         if story.kind in _MARKS:
             self._numbers[story.kind] += 1
             mark = f"[^{_MARKS[story.kind]}{self._numbers[story.kind]}]"
@@ -165,7 +166,9 @@ class Walk:
         elif story.kind == "box":
             outer.after.append(paragraph(text))
         else:
-            self._edges[story.kind].setdefault(text)
+            self._edges[story.kind].setdefault(lines([paragraph(text), *story.after]))
+            return
+        outer.after += story.after
 
     # Tokens
 
@@ -201,19 +204,21 @@ class Walk:
     def _destination(self, name: str, star: bool) -> bool:
         """Whether a control word at the beginning of a group says that its text goes elsewhere."""
         state = self._state
-        if state.target in ("silent", "pict") and name not in ("shptxt", "sn", "sv", "pict"):
+        if state.target in ("silent", "pict") and name not in ("shptxt", "sn", "sv"):
             return name in SILENT
         if name in STORIES:
             state.story, state.target = Story(STORIES[name]), "text"
         elif name in ("fonttbl", "stylesheet", "sn", "sv", "pict"):
             state.target = name
             self._collected = ""
+            if name == "pict":
+                self._description = ""
         elif name in ("listtext", "pntext", "atnauthor"):
             state.target = "author" if name == "atnauthor" else "label"
             self._collected = ""
         elif name == "nesttableprops":
             return True
-        elif name == "objemb" or name == "objlink" or name == "objocx":
+        elif name == "object":
             self.counts["object"] += 1
         elif name in SILENT or (name.startswith("m") and name.endswith("Pr")) or (star and name not in READ_ANYWAY):
             state.target = "silent"

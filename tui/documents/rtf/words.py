@@ -29,7 +29,7 @@ PARAGRAPH_ENDS = frozenset({"par", "page", "sect", "column", "\n", "\r"})
 SILENT = frozenset(
     word
     for line in (
-        "fonttbl colortbl stylesheet info listtable listoverridetable revtbl rsidtbl xmlnstbl themedata",
+        "fonttbl shprslt colortbl stylesheet info listtable listoverridetable revtbl rsidtbl xmlnstbl themedata",
         "fldinst datafield colorschememapping latentstyles datastore generator filetbl xe tc tcn bkmkstart",
         "bkmkend atnid atndate atnref atntime atnparent atrfstart atrfend objdata objclass objname objalias",
         "objsect nonshppict nonesttables pn pntxta pntxtb sp sn sv background template operator author title",
@@ -46,7 +46,7 @@ SILENT = frozenset(
 READ_ANYWAY = frozenset(
     word
     for line in (
-        "shppict shpinst shptxt shprslt footnote annotation atnauthor ud upr listtext pntext fldrslt moMath",
+        "shppict shpinst shptxt footnote annotation atnauthor ud upr listtext pntext fldrslt moMath",
         "moMathPara nesttableprops result field formfield",
     )
     for word in line.split()
