@@ -67,6 +67,8 @@ def _field_line(widget: DictionaryObject) -> str:
     kind = _words(_inherited(widget, "/FT"))
     flags = _number(_inherited(widget, "/Ff"))
     name = _words(_inherited(widget, "/TU")) or _field_name(widget)
+    if kind == "Sig":
+        return _signature_line(name, _inherited(widget, "/V"))
     value = _words(_inherited(widget, "/V"))
     if kind == "Btn":
         return _button_line(widget, flags, name, value)
@@ -78,6 +80,15 @@ def _field_line(widget: DictionaryObject) -> str:
         if options:
             return f"- {name}: {value or 'none chosen'} (of: {options})"
     return f"- {name}: {value}" if value else ""
+
+
+def _signature_line(name: str, signature: Any) -> str:
+    """Who signed and why; the signature itself is no text."""
+    signature = signature.get_object() if hasattr(signature, "get_object") else signature
+    if not isinstance(signature, DictionaryObject):
+        return ""
+    signer, why = _words(signature.get("/Name")), _words(signature.get("/Reason"))
+    return f"- {name}: signed{f' by {signer}' if signer else ''}{f' ({why})' if why else ''}"
 
 
 def _button_line(widget: DictionaryObject, flags: int, name: str, value: str) -> str:
@@ -154,6 +165,9 @@ def _words(value: Any) -> str:
         return ", ".join(filter(None, map(_words, value)))
     if isinstance(value, StreamObject):
         value = value.get_data()
+    elif isinstance(value, DictionaryObject):
+        # A structure, such as what a signature or an action holds: nothing that stands on the page.
+        return ""
     if isinstance(value, ByteStringObject | bytes):
         value = bytes(value).decode("latin-1")
     if isinstance(value, NameObject):

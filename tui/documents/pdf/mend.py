@@ -12,9 +12,21 @@ _SOFT = "\ufffe"
 _JOINED = re.compile(r"(-?)(\w+)[\ufffe\x02](?:\r?\n)?(\w+)")
 _LONE_SOFT = re.compile(r"(?<=\w)[\ufffe\x02]")
 _PRINTED = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\r?\n(?=[^\W\d_])")
+_MARKED = re.compile(r"(?<=\w)[\ufffe\x02](?:\r?\n)?")
 _HYPHENATED = re.compile(r"(\w+)-(?=(\w+))")
 _WORD = re.compile(r"\w+")
 _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
+# The Latin ones: others (wide letters, Han of old standards) may be meant as they are.
+_LIGATURES = str.maketrans(
+    {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+)
+# Letters that are set apart come with spaces between them; between words of Chinese a space may be meant.
+_HAN = r"[\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff]"
+_SPACED = re.compile(rf"(?<={_HAN}) (?={_HAN})")
+_CLOSE = re.compile(rf"(?<={_HAN})(?={_HAN})")
+_OVERPRINTED = 4
+_FEW_SPACES = 20
+_SPACED_SHARE = 0.5
 _TRAILING = re.compile(r"[ \t]+(?=\n)|[ \t\n]+\Z")
 
 
@@ -26,6 +38,25 @@ def without_hyphen_marks(text: str) -> str:
 def with_hyphen_marks(text: str) -> str:
     """A text whose line-end hyphens stand as they are printed, with pdfium's mark in their place."""
     return _PRINTED.sub(_SOFT, text)
+
+
+def without_overprint(text: str) -> str:
+    """A text in which a line was printed several times over (`TTTTeeeesssstttt`) with each letter once; pypdf's."""
+    return "\n".join(map(_printed_once, text.split("\n")))
+
+
+def _printed_once(line: str) -> str:
+    packed = "".join(line.split())
+    for times in (4, 3, 2):
+        groups = [packed[start : start + times] for start in range(0, len(packed), times)]
+        if len(groups) >= _OVERPRINTED and len(set(packed)) > 2 and all(g == g[0] * times for g in groups):
+            return re.sub(rf"(\S)\1{{{times - 1}}}", r"\1", line)
+    return line
+
+
+def as_printed(text: str) -> str:
+    """A raw text with the hyphens and line ends as they are printed, in place of pdfium's marks."""
+    return _MARKED.sub("-\r\n", text)
 
 
 def mend_pages(raw: Sequence[str]) -> list[str]:
@@ -68,7 +99,10 @@ class _Hyphens:
 
 
 def _clean(text: str) -> str:
+    """Line ends as `\\n`, ligatures as their letters, spaced-out Han and kana closed up, no forbidden characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     text, _ = without_forbidden(text)
-    text = _CONTROL.sub(REPLACEMENT, text)
+    text = _CONTROL.sub(REPLACEMENT, text).translate(_LIGATURES)
+    if len(_SPACED.findall(text)) > max(_FEW_SPACES, _SPACED_SHARE * len(_CLOSE.findall(text))):
+        text = _SPACED.sub("", text)
     return _TRAILING.sub("", text)

@@ -14,7 +14,8 @@ from tui.documents.limits import CallTimedOut, call_limit
 from tui.documents.model import Document, Span
 from tui.documents.options import ReadOptions
 from tui.documents.pdf import engine
-from tui.documents.pdf.mend import mend_pages, with_hyphen_marks
+from tui.documents.pdf.lines import without_soft_ends
+from tui.documents.pdf.mend import mend_pages, with_hyphen_marks, without_overprint
 from tui.documents.pdf.opening import open_pdf
 from tui.documents.pdf.opinion import Opinions, second_opinions
 from tui.documents.pdf.outline import headings
@@ -50,7 +51,8 @@ def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Documen
     filled = {number: text for number, found in extras.items() if (text := found.text())}
     left = [page for page in raw if page.number not in opinions.texts and page.number not in scans.texts]
     refuse_without_text([page for page in left if page.number not in filled], len(raw), scans.warnings)
-    texts = mend_pages([_chosen(page, opinions, scans) for page in raw])
+    mended = mend_pages([_chosen(page, opinions, scans) for page in raw])
+    texts = [without_soft_ends(text) for text in mended]
     spans, text = _joined(raw, texts, filled)
     attached += [name for found in extras.values() for name in found.attached]
     warnings = [
@@ -101,7 +103,7 @@ def _chosen(page: engine.RawPage, opinions: Opinions, scans: Scans) -> str:
             return with_hyphen_marks(read)
         return with_hyphen_marks(f"{page.text.rstrip()}\n\n{read}")
     if page.number in opinions.texts:
-        return with_hyphen_marks(opinions.texts[page.number])
+        return with_hyphen_marks(without_overprint(opinions.texts[page.number]))
     return page.text
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
+from tui.documents.pdf.columns import in_column_order
+
 # Characters whose direction is looked up to learn what a page is like: enough to meet a sideways table.
 _PROBES = 48
 _QUARTER = 90
@@ -29,7 +31,7 @@ def page_text(page: Any) -> str:
         directions = _directions(text_page, _PROBES)
         upright = -given % 360
         if not directions or set(directions) <= {upright}:
-            return _whole(text_page)
+            return in_column_order(text_page, _whole(text_page))
     finally:
         text_page.close()
     most = directions.most_common(1)[0][0]
@@ -54,7 +56,7 @@ def _turned(page: Any, angle: int, most: int, *, several: bool) -> tuple[str, di
     page.set_rotation(-angle % 360)
     text_page = page.get_textpage()
     try:
-        return _whole(text_page), _by_direction(text_page, most) if several else {}
+        return in_column_order(text_page, _whole(text_page)), _by_direction(text_page, most) if several else {}
     finally:
         text_page.close()
 
