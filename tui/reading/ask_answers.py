@@ -87,7 +87,7 @@ def items(answer: str) -> list[str]:
     """The things an answer lists, one for each line; a line that only announces them is none."""
     found = []
     for line in answer.splitlines():
-        text = bare(line).strip("*_ ").rstrip(" ;,；，")
+        text = bare(line).replace("**", "").strip("*_ ").rstrip(" ;,；，")
         if units(text) and not text.endswith((":", "：")) and not says_nothing(text) and text not in found:
             found.append(text)
     return found

@@ -65,7 +65,7 @@ async def answer_from_passages(
     template = await asyncio.to_thread(load_template, "ask-passages", work.runtime.paths.prompts)
     units = await work.units()
     chosen = await choose(work.runtime, units, template, question, work.reserve)
-    cite = units.cite(chosen.parts)
+    cite = units.cite(units.ranges(chosen.parts))
     warnings = (*said, _choice(units, chosen, question, cite))
     work.emit(
         PassagesChosen(
@@ -91,7 +91,7 @@ async def answer_from_passages(
         started=started,
         text=text,
         warnings=[*warnings, work.cut(answer)],
-        citations=units.citations(chosen.parts),
+        citations=units.citations(units.ranges(chosen.parts)),
     )
     return result, answer.error
 
@@ -121,7 +121,7 @@ def _sources(units: Units, chosen: Chosen, answer: str) -> str:
     """Where the answer's words stand; all passages where its words do not tell (it may be in another language)."""
     if says_nothing(answer):
         return ""
-    return _short(units.cite(units.trace(answer, chosen.parts) or chosen.parts))
+    return _short(units.cite(units.trace(answer, chosen.parts) or units.ranges(chosen.parts)))
 
 
 async def choose(runtime: Runtime, units: Units, template: Template, question: str, reserve: int) -> Chosen:

@@ -21,6 +21,8 @@ B = 0.75
 BESIDE = 0.25
 """A part beside a good one is likely to go on with it: it gets this share of its neighbour's score."""
 
+NAME_MARK = "="
+"""Before a term that is a whole name of code, which is no word of the text."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->|-|/)\w+)+|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*", re.ASCII)
 _STOP_WORDS = """
 a an the of in on at to for from by with as is are was were be been being am do does did done has have had will would
@@ -50,13 +52,15 @@ _GENERAL = frozenset(
         "show",
         "give",
         "summary",
+        "summarize",
+        "summarise",
     )
     for term in terms(word)
 )
 """Words that a question may be about, but not these alone."""
 _ASKING = re.compile(
     "(?:请问|列出|列举|告诉我|所有的?|全部的?|有?哪些|哪个|哪里|哪儿|什么时候|为什么|是什么|什么|怎么样?|怎样|如何|多少|是否|这个|那个|一下)"
-    "|(?:教えてください|ください|何ですか|ですか|ますか|ましたか|でしょうか|どこで|どこ|いつ|なぜ|どのように|どの|どんな|すべて|全て|誰が|誰)"
+    "|(?:教えてください|ください|何ですか|ですか|ますか|ましたか|でしょうか|どこで|どこ|いつ|なぜ|どのように|どの|どんな|これは|それは|すべて|全て|誰が|誰)"
 )
 """Chinese and Japanese have no spaces, so what asks is taken out before the rest is cut into pairs of characters."""
 _PARTICLES = frozenset("的了是在有和与及吗呢么のかはがをにでとも")
@@ -71,7 +75,7 @@ def question_terms(question: str) -> tuple[str, ...]:
 
 def _indexed(text: str) -> list[str]:
     """Terms, and names in code whole beside their parts: `os.path.join` is rarer than its three words."""
-    return [*terms(text), *(f"={match.group().lower()}" for match in _NAME.finditer(text))]
+    return [*terms(text), *(f"{NAME_MARK}{match.group().lower()}" for match in _NAME.finditer(text))]
 
 
 class Index:

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 from tui.documents.chunker import chunk_document
 from tui.documents.model import Chunk, Document
 from tui.documents.places import Places, Range
+from tui.reading.ask_answers import says_nothing
 from tui.reading.citing import citations
 from tui.reading.extractive import sentences
-from tui.reading.passages import Index, joined, question_terms
+from tui.reading.passages import NAME_MARK, Index, joined, question_terms
 from tui.reading.results import Citation
+from tui.reading.sentencing import sentence_ranges
+from tui.reading.terms import terms
 
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
+
+ByDocument = dict[int, list[Range]]
+"""Ranges of texts, by the index of their document."""
 
 PART = 256
 """Tokens of a part: small, so that many places have room in one prompt."""
@@ -48,48 +54,58 @@ class Units:
         """Where another document begins."""
         return tuple(i for i in range(1, len(self.owners)) if self.owners[i] != self.owners[i - 1])
 
-    def ranges(self, parts: Iterable[int]) -> dict[int, list[Range]]:
-        """For each document, by its index, the ranges of these parts; neighbours are one."""
-        found: dict[int, list[Range]] = {}
+    def ranges(self, parts: Iterable[int]) -> ByDocument:
+        """The ranges of these parts; neighbours are one."""
+        found: ByDocument = {}
         for first, last in joined(parts, self.ends):
             found.setdefault(self.owners[first], []).append((self.chunks[first].start, self.chunks[last - 1].end))
         return found
 
-    def cite(self, parts: Iterable[int]) -> str:
-        """The places of these parts as they stand in brackets; several documents by their names."""
-        cited = []
-        for owner, ranges in self.ranges(parts).items():
-            place = self.place(owner, ranges)
-            if place:
-                cited.append(place)
-        return "; ".join(cited)
+    def cite(self, found: ByDocument) -> str:
+        """The places as they stand in brackets; several documents by their names."""
+        cited = [self.place(owner, ranges) for owner, ranges in found.items()]
+        return "; ".join(place for place in cited if place)
 
     def place(self, owner: int, ranges: Sequence[Range]) -> str:
         """The places of ranges of one document."""
         place = self._places[owner].cite(ranges)
         return f"{self.documents[owner].name} {place}".strip() if len(self.documents) > 1 else place
 
-    def citations(self, parts: Iterable[int]) -> tuple[Citation, ...]:
+    def citations(self, found: ByDocument) -> tuple[Citation, ...]:
         """The same for programs."""
         return tuple(
             citation
-            for owner, ranges in self.ranges(parts).items()
+            for owner, ranges in found.items()
             for citation in citations(self.documents[owner], self._places[owner], ranges)
         )
 
-    def trace(self, answer: str, among: Iterable[int] | None = None) -> list[int]:
-        """The parts that the sentences of an answer were taken from, as far as their words tell; empty when they don't.
+    def trace(self, answer: str, among: Iterable[int] | None = None) -> ByDocument:
+        """The sentences that those of an answer were taken from, as far as their words tell; empty when they don't.
 
         `among` are the parts that the model has seen; all of them where it is not given.
         """
         seen = range(len(self)) if among is None else sorted(set(among))
-        used: set[int] = set()
+        used: set[tuple[int, Range]] = set()
         for sentence in sentences(answer):
             said = question_terms(sentence)
-            if not said:
+            if not said or says_nothing(sentence):
                 continue
             scores = self.index.scores(said)
             best = max(seen, key=lambda part: (scores[part], -part), default=None)
             if best is not None and scores[best] > 0 and self.index.share(said, best) >= _BORNE_OUT:
-                used.add(best)
-        return sorted(used)
+                used.add((self.owners[best], self._narrowed(best, said)))
+        found: ByDocument = {}
+        for owner, place in sorted(used):
+            found.setdefault(owner, []).append(place)
+        return found
+
+    def _narrowed(self, part: int, said: Iterable[str]) -> Range:
+        """The sentence of a part that holds most of these terms by their weight; the part when that is too little."""
+        chunk, text = self.chunks[part], self.documents[self.owners[part]].text
+        weights = {term: self.index.weight(term) for term in said if not term.startswith(NAME_MARK)}
+        held: list[tuple[float, int, Range]] = []
+        for start, end in sentence_ranges(text, chunk.start, chunk.end):
+            there = set(terms(text[start:end]))
+            held.append((sum(weight for term, weight in weights.items() if term in there), -start, (start, end)))
+        most, _, place = max(held, default=(0.0, 0, (chunk.start, chunk.end)))
+        return place if most >= _BORNE_OUT * sum(weights.values()) else (chunk.start, chunk.end)
