@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from tests.documents.counters import Counting, count_bytes_level, count_words, many
 from tui.documents.chunker import chunk_document
+from tui.documents.code.outline import code_headings
 from tui.documents.graphemes import whole_before
 from tui.documents.headings import markdown_headings
-from tui.documents.model import Chunk, Document, Heading, Span
+from tui.documents.model import Chunk, Document, Heading, Span, Table
+from tui.documents.tables import markdown_tables
 from tui.errors import UsageProblem
 
 COUNTERS = {"bytes": count_bytes_level, "words": count_words}
@@ -28,6 +30,13 @@ SENTENCES = (
     "सभी मनुष्य स्वतंत्र हैं।",
     "def pump(self):\n    return self.night",
     "👩‍👩‍👧‍👦🇩🇪🇫🇷👍🏽 and more",
+    "มนุษย์ทั้งหลายเกิดมามีอิสระ",
+    "ខ្ញុំចូលចិត្តអាន។",
+    "- an item of a list that goes on",
+    "  2. a nested one",
+    "| a | b |\n| --- | --- |\n| 1 | 2 |\n| three | four |",
+    "```\nx = 1\n\ny = 2\n```",
+    "/** what it does */\nint f(int a) {\n    return a;\n}",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     "e\u0301\u0323a\u0308",
     "# A heading",
@@ -44,7 +53,7 @@ def document(text: str, kind: str = "text", **more: object) -> Document:
 
 
 def markdown(text: str) -> Document:
-    return document(text, "markdown", headings=markdown_headings(text))
+    return document(text, "markdown", headings=markdown_headings(text), tables=markdown_tables(text))
 
 
 def paged(*pages: str) -> Document:
@@ -70,14 +79,38 @@ def check(given: Document, budget: int, count: object, chunks: list[Chunk]) -> N
         assert chunk.index == index
         assert chunk.start == place < chunk.end
         assert chunk.text == given.text[chunk.start : chunk.end]
-        assert chunk.tokens == count(chunk.text) <= budget  # type: ignore[operator]  # a counter
+        assert chunk.tokens == count(chunk.context + chunk.text) <= budget  # type: ignore[operator]  # a counter
         place = chunk.end
         if given.pages:
             touched = given.spans_in(chunk.start, chunk.end)
             assert chunk.pages == (touched[0].number, touched[-1].number)
+            assert chunk.lines is None
         else:
             assert chunk.pages is None
+        if chunk.context:
+            assert any(
+                given.text[table.start : table.header_end] == chunk.context and chunk.start < table.end
+                for table in given.tables
+                if table.header_end <= chunk.start
+            )
     assert place == len(given.text)
+    check_lines(given, chunks)
+
+
+def check_lines(given: Document, chunks: list[Chunk]) -> None:
+    """Lines as they are counted by hand, for a document of one file."""
+    if given.pages or given.kind == "tree" or len(given.spans) != 1:
+        return
+    text = given.text
+    number = [1]  # of the line that each place is in
+    for place, character in enumerate(text):
+        ends = character == "\n" or (character == "\r" and text[place + 1 : place + 2] != "\n")
+        number.append(number[-1] + ends)
+    for chunk in chunks:
+        bare = chunk.text.strip()
+        if bare:
+            first = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
+            assert chunk.lines == (number[first], number[first + len(bare) - 1])
 
 
 @st.composite
@@ -99,9 +132,14 @@ def texts(draw: st.DrawFn) -> str:
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
     text = draw(texts())
-    kind = draw(st.sampled_from(["text", "markdown", "code", "pdf", "tree"]))
+    kind = draw(st.sampled_from(["text", "markdown", "code", "pdf", "tree", "table", "html"]))
     if kind == "markdown":
         return markdown(text)
+    if kind == "code":
+        return document(text, "code", headings=code_headings(text, draw(st.sampled_from(["a.py", "a.c", "a.js"]))))
+    if kind == "table":
+        bounds = sorted(draw(st.integers(0, len(text))) for _ in range(3))
+        return document(text, "table", tables=(Table(*bounds),) if bounds[0] < bounds[2] else ())
     cuts = sorted(set(draw(st.lists(st.integers(1, max(1, len(text) - 1)), max_size=6)))) if len(text) > 1 else []
     ends = [*cuts, len(text)]
     spans = tuple(
@@ -145,18 +183,19 @@ def test_chunks_of_very_many_documents(given: Document, budget: int, count: str)
         chunk(given, budget, count)
 
 
-@settings(max_examples=100, deadline=None)
-@given(texts(), st.integers(16, 120))
-def test_no_grapheme_is_torn_when_it_can_be_avoided(text: str, budget: int) -> None:
+@settings(max_examples=150, deadline=None)
+@given(documents(), st.integers(16, 120), st.sampled_from(sorted(COUNTERS)))
+def test_no_grapheme_is_torn_that_fits_a_chunk(given: Document, budget: int, count: str) -> None:
     regex = pytest.importorskip("regex")
-    clusters = regex.findall(r"\X", text)
-    whole = {0}
+    clusters = regex.findall(r"\X", given.text)
+    of = {}
+    place = 0
     for cluster in clusters:
-        whole.add(max(whole) + len(cluster))
-    largest = max(map(count_bytes_level, clusters), default=0)
-    if largest * 4 <= budget:
-        torn = [piece.end for piece in chunk(document(text), budget, "bytes") if piece.end not in whole]
-        assert not torn
+        of |= dict.fromkeys(range(place + 1, place + len(cluster)), cluster)
+        place += len(cluster)
+    for piece in chunk(given, budget, count):
+        torn = of.get(piece.end)
+        assert torn is None or COUNTERS[count](torn) > budget or len(torn) > 64
 
 
 def test_an_empty_text_has_no_chunks() -> None:

@@ -21,7 +21,7 @@ from tui.documents.endings import (
     Form,
     ends_sentence,
 )
-from tui.documents.graphemes import whole_before
+from tui.documents.graphemes import is_boundary, whole_before
 from tui.documents.kinds import text_kind
 from tui.documents.model import Document, Heading, Span
 from tui.documents.units import Units
@@ -78,7 +78,7 @@ class Boundaries:
             place, weight = self._whole(start, place, weight, fill)
             place, weight = self._before_heading(start, place, weight)
             place = whole_before(self._text, place, start)
-            if start < place <= reach and place < end:
+            if start < place <= reach and place < end and is_boundary(self._text, place):
                 value = fill(place) + weight
                 if value > worth:
                     best, worth = place, value

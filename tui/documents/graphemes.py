@@ -6,6 +6,7 @@ import unicodedata
 
 _JOINER = "\u200d"
 _MOST = 64
+_VIRAMA = 9
 
 
 def whole_before(text: str, cut: int, lowest: int) -> int:
@@ -15,7 +16,7 @@ def whole_before(text: str, cut: int, lowest: int) -> int:
     """
     floor = max(lowest, cut - _MOST)
     place = cut
-    while place > floor and not _is_boundary(text, place):
+    while place > floor and not is_boundary(text, place):
         place -= 1
     return place if place > floor else cut
 
@@ -24,12 +25,13 @@ def whole_after(text: str, place: int) -> int:
     """The first offset above `place` that tears no grapheme cluster; 64 characters on at most."""
     end = min(len(text), place + _MOST)
     place += 1
-    while place < end and not _is_boundary(text, place):
+    while place < end and not is_boundary(text, place):
         place += 1
     return min(place, len(text))
 
 
-def _is_boundary(text: str, place: int) -> bool:
+def is_boundary(text: str, place: int) -> bool:
+    """Whether a cut at `place` tears no grapheme cluster."""
     if place <= 0 or place >= len(text):
         return True
     before, after = text[place - 1], text[place]
@@ -37,6 +39,8 @@ def _is_boundary(text: str, place: int) -> bool:
         return not (before == "\r" and after == "\n")
     if after in "\u200c\u200d" or _extends(after) or before == _JOINER or _is_prepended(before):
         return False
+    if unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo":
+        return False  # a consonant written under or into the one before it
     if _is_regional(before) and _is_regional(after):
         return _regionals_before(text, place) % 2 == 0
     return not _same_syllable(before, after)
