@@ -19,8 +19,9 @@ _NEIGHBOURS = 6
 _FULL_SMALL, _FULL_OTHER, _FULL_WIDE = 0.7, 0.86, 0.93
 # Lines of verse in Han or kana are short and nearly as long as each other.
 _LEAST_WIDE = 40
-# Rows of names and labels have more words with a capital than prose has, German prose too.
-_CAPITALS = 0.5
+# Rows of names and labels have more words with a capital than prose has, German prose too; lines of verse and items
+# of lists begin with one.
+_CAPITALS, _CAPITAL_LINES = 0.5, 0.65
 _DIGITS = 0.25
 _SYMBOLS = 0.06
 _ENDS = re.compile(r"[.!?:;…。！？：；][\"'”’»)\]」』）】]{0,3}$")
@@ -30,6 +31,10 @@ _STARTS_ANEW = re.compile(
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s+\w")
 _LEADERS = re.compile(r"[.…·_]{4,}|(?:\. ){4,}")
 _SYMBOL = re.compile(r"[{}\[\]<>=|\\#*_^~`@$&%]|::|//|->|\(\)")
+_CALL = re.compile(r"\w[(\[]\S")
+_STATEMENT = re.compile(
+    r" [-+*/|&]?= |^(?:return|def|class|import|from|for|while|if|elif|print|const|let|var|function)\b"
+)
 _MARK = re.compile(r"[.!?,;:。，！？、；：]")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3001-\u3003\u3005-\u301f\uff01-\uff65]")
 # Korean, Thai, Lao, Burmese, Khmer: whether a space belongs at the line end cannot be seen.
@@ -81,6 +86,9 @@ def _goes_on(lines: Sequence[str], widths: Sequence[int], index: int) -> bool:
         return False
     if after[0].islower():
         return widths[index] >= _FULL_SMALL * usual
+    about = [other for other in lines[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1] if other.strip()]
+    if sum(other.lstrip()[0].isupper() for other in about) > _CAPITAL_LINES * len(about):
+        return False
     if after[0].isdigit() or _SECTION.match(line) or max(map(_capitals, (line, after))) > _CAPITALS:
         return False
     return widths[index] >= _FULL_OTHER * usual
@@ -94,6 +102,7 @@ def _is_running(line: str) -> bool:
         digits <= _DIGITS * len(packed)
         and len(_SYMBOL.findall(packed)) <= _SYMBOLS * len(packed)
         and not _LEADERS.search(line)
+        and len(_CALL.findall(line)) < (1 if _STATEMENT.search(line) else 2)
         and not _UNSURE.search(line[:1] + line[-1:])
     )
 
