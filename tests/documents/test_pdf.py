@@ -284,3 +284,20 @@ def test_the_pages_stand_as_pypdf_counts_them() -> None:
     assert document.pages == len(PdfReader(io.BytesIO(data)).pages) == 30
     for number in range(30):
         assert f"word{number} " in page_text(document, number + 1)
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-40", "RC4-128", "AES-128", "AES-256"])
+def test_an_owner_password_that_is_empty_opens_the_file(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pypdf._encryption import Encryption
+
+    real = Encryption._encode_password
+
+    def encode(encryption: Encryption, password: str, **options: bool) -> bytes:
+        # pypdf itself takes an empty owner password for none.
+        return b"" if password == "blank" else real(encryption, password, **options)
+
+    monkeypatch.setattr(Encryption, "_encode_password", encode)
+    data = edited(pages([WORDS]), lambda writer: writer.encrypt("user", "blank", algorithm=algorithm))
+    assert WORDS in read(data).text
+    assert WORDS in read(data, "user").text
+    assert refusal(data, password="wrong").kind == "wrong-password"
