@@ -407,6 +407,10 @@ def test_a_damaged_part_costs_that_part() -> None:
     document = read(docx(paragraph("Words"), others={"footnotes.xml": "<w:footnotes"}))
     assert document.text == "Words\n"
     assert "footnotes could not be read" in document.warnings[0]
+    links = "word/_rels/document.xml.rels"
+    whole = {"_rels/.rels": "<Rel", "word/document.xml": part("w:document", f"<w:body>{paragraph('Words')}</w:body>")}
+    assert read(zipped({**whole})).warnings == ()
+    assert "notes, page headers" in read(zipped({**whole, links: "<Rel"})).warnings[0]
     assert "main part (word/document.xml) is damaged" in refused(zipped({"word/document.xml": "<w:document>"}))
     assert "no body" in refused(zipped({"word/document.xml": part("w:document", "")}))
     assert "no main part" in refused(zipped({"word/other.xml": "<a/>"}))

@@ -12,7 +12,6 @@ from tui.documents.docx.styles import number
 from tui.documents.docx.tally import Tally
 from tui.documents.docx.xml import inside, value
 
-_MOST_POINTS = 10_000
 Part = Callable[[str], str | None]
 """The name of the part that a relation's id stands for."""
 
@@ -125,7 +124,7 @@ def text_blocks(root: Element) -> list[Block]:
     """All paragraphs and points of a part."""
     found = [paragraph(text) for element in root.iter("a:p") if (text := _letters(element))]
     points = [" ".join((point.text or "").split()) for point in root.iter("cx:pt")]
-    return [*found, paragraph(", ".join(points[:_MOST_POINTS]))] if points else found
+    return [*found, paragraph(", ".join(points))] if points else found
 
 
 def chart_blocks(root: Element) -> list[Block]:
@@ -138,7 +137,7 @@ def chart_blocks(root: Element) -> list[Block]:
         names.append(" ".join(_points(series.find("c:tx")).values()))
         categories.update(_points(series.find("c:cat") if series.find("c:cat") is not None else series.find("c:xVal")))
         columns.append(_points(series.find("c:val") if series.find("c:val") is not None else series.find("c:yVal")))
-    indices = sorted({index for points in (categories, *columns) for index in points})[:_MOST_POINTS]
+    indices = sorted({index for points in (categories, *columns) for index in points})
     rows = [[categories.get(index, ""), *(points.get(index, "") for points in columns)] for index in indices]
     if any(names):
         rows.insert(0, ["", *names])

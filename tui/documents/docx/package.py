@@ -78,8 +78,9 @@ class Package:
     def _main(self) -> str:
         try:
             links = self.relations("")
-        except DamagedPart as error:
-            raise Refusal(f"is a Word document that is damaged: its list of parts {error}.", _ANEW) from error
+        except DamagedPart:
+            # The main part has nearly always the same name.
+            links = {}
         for link in links.values():
             if link.kind == "officeDocument" and _key(link.target) in self._entries:
                 return link.target

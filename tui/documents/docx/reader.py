@@ -74,9 +74,13 @@ class _Word:
         self._tally = Tally()
         try:
             self._root = package.part(package.main)
-            self._relations = package.relations(package.main)
         except DamagedPart as error:
             raise Refusal(f"is a Word document whose main part ({package.main}) {error}.", _ANEW) from error
+        self._relations: dict[str, Relation] = {}
+        try:
+            self._relations = package.relations(package.main)
+        except DamagedPart as error:
+            self._tally.damaged["notes, page headers, styles and list numbers"] = f"(its list of parts) {error}"
         styles = Styles(self._linked("styles", "styles (so headings and lists may be missing)"))
         numbering = Numbering(self._linked("numbering", "numbers of the lists"), styles)
         self._notes = Notes()

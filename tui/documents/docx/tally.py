@@ -21,7 +21,7 @@ class Tally:
 
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each kind of thing."""
-        found = [f"The {what} could not be read: their part {why}." for what, why in self.damaged.items()]
+        found = [f"The {what} could not be read: {why}." for what, why in self.damaged.items()]
         for counts, words in ((self.not_read, "not read"), (self.left_out, "left out")):
             for noun, count in counts.items():
                 head, space, rest = noun.partition(" (") if " (" in noun else _split(noun)

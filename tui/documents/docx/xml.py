@@ -5,6 +5,7 @@ No document type declaration is accepted, so there are no entities to expand and
 
 from __future__ import annotations
 
+import gc
 from pyexpat import ExpatError, ParserCreate
 from xml.etree.ElementTree import Element
 
@@ -38,6 +39,17 @@ _SHORT = {
     "urn:schemas-microsoft-com:office:office": "o",
     "http://www.w3.org/XML/1998/namespace": "xml",
 }
+# Half of a document's elements say how it looks; they are not kept.
+_LOOKS = frozenset(
+    f"w:{name}"
+    for line in (
+        "sz szCs lang color spacing ind jc b bCs i iCs u kern highlight shd tabs bookmarkStart",
+        "bookmarkEnd proofErr lastRenderedPageBreak keepNext keepLines widowControl contextualSpacing",
+        "noProof pBdr tcW tcBorders vAlign tblBorders tblCellMar cantSplit rPrChange pPrChange",
+        "tblPrChange tcPrChange trPrChange sectPrChange",
+    )
+    for name in line.split()
+)
 MAX_DEPTH = 500
 """Elements inside each other; real documents stay below a hundred."""
 
@@ -59,12 +71,18 @@ def parse(data: bytes) -> Element:
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.characters
     parser.StartDoctypeDeclHandler = _no_doctype
+    # A tree of a million elements is no garbage, and looking for some in it takes as long as making it.
+    collecting = gc.isenabled()
+    gc.disable()
     try:
         parser.Parse(data, True)
     except ExpatError as error:
         raise BadXml(f"no well-formed XML, {error}") from error
     except (LookupError, ValueError) as error:
         raise BadXml(f"XML in an encoding that is not known, {error}") from error
+    finally:
+        if collecting:
+            gc.enable()
     assert builder.root is not None, "expat accepts no document without a root"
     return builder.root
 
@@ -78,21 +96,23 @@ class _Builder:
         self._names: dict[str, str] = {}
 
     def start(self, name: str, attributes: list[str]) -> None:
-        short = self._short
-        # Identifiers of editing sessions are half of all attributes and say nothing.
-        pairs = {
-            short(attributes[index]): attributes[index + 1]
-            for index in range(0, len(attributes), 2)
-            if " rsid" not in attributes[index]
-        }
-        element = Element(short(name), pairs)
-        if self._open:
-            if len(self._open) >= MAX_DEPTH:
+        known = self._names
+        tag = known.get(name) or self._short(name)
+        element = Element(tag)
+        for index in range(0, len(attributes), 2):
+            key = attributes[index]
+            # Identifiers of editing sessions are half of all attributes and say nothing.
+            if " rsid" not in key:
+                element.set(known.get(key) or self._short(key), attributes[index + 1])
+        around = self._open
+        if around:
+            if len(around) >= MAX_DEPTH:
                 raise BadXml(f"XML with more than {MAX_DEPTH} elements inside each other")
-            self._open[-1].append(element)
+            if tag not in _LOOKS:
+                around[-1].append(element)
         else:
             self.root = element
-        self._open.append(element)
+        around.append(element)
 
     def end(self, name: str) -> None:
         self._open.pop()
@@ -102,11 +122,9 @@ class _Builder:
         element.text = data if element.text is None else element.text + data
 
     def _short(self, name: str) -> str:
-        known = self._names.get(name)
-        if known is None:
-            space, _, local = name.rpartition(" ")
-            known = self._names[name] = f"{_SHORT.get(space, '?')}:{local}" if space else local
-        return known
+        space, _, local = name.rpartition(" ")
+        short = self._names[name] = f"{_SHORT.get(space, '?')}:{local}" if space else local
+        return short
 
 
 def _no_doctype(*_: object) -> None:
