@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.documents.clean import number_list, unreadable_share, without_forbidden
-from tui.documents.encodings import decode
+from tui.documents.encodings import Decoded, check_encoding, decode
 from tui.documents.refusal import NotText, Refusal
+from tui.errors import UsageProblem
 
 CHINESE = "道可道，非常道。这是一个关于长文档阅读的测试，内容包括许多不同的句子。我们希望它能够被正确地识别。\n" * 20
 TRADITIONAL = "道可道，非常道。名可名，非常名。無名天地之始；有名萬物之母。故常無欲，以觀其妙。\n" * 20
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。\n" * 20
 RUSSIAN = "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива по-своему.\n" * 20
 KOREAN = "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다.\n" * 20
+FRENCH = "Le café était fermé, mais l’élève a trouvé une pâtisserie à côté. Où êtes-vous allés, déjà en août ?\n" * 20
 WESTERN = "It was a café in “Zürich”, naïve – and so on.\nPlain English words follow here.\n" * 20
 
 
@@ -26,15 +28,87 @@ WESTERN = "It was a café in “Zürich”, naïve – and so on.\nPlain English
         (CHINESE, "gb18030"), (CHINESE, "gbk"), (TRADITIONAL, "big5"), (CHINESE, "utf-16-le"), (CHINESE, "utf-16-be"),
         (JAPANESE, "shift_jis"), (JAPANESE, "euc_jp"), (JAPANESE, "iso2022_jp"), (KOREAN, "cp949"),
         (KOREAN, "iso2022_kr"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8_r"), (WESTERN, "cp1252"), (WESTERN, "utf-16"),
-        (WESTERN, "utf-16-le"), (WESTERN, "utf-32"),
+        (WESTERN, "utf-16-le"), (WESTERN, "utf-32"), (FRENCH, "cp1252"),
     ],
-    ids=lambda value: value if len(value) < 12 else None,
+    ids=lambda value: value if len(value) < 12 else value[:2] if value.isascii() else "text",
 )  # fmt: skip
 def test_what_is_decided_is_right_and_said(text: str, encoding: str) -> None:
     decoded = decode(text.encode(encoding))
     assert decoded.text == text
     assert decoded.encoding != "utf-8"
     assert decoded.encoding in decoded.warnings[0]
+
+
+SHORT = [
+    ("合同自双方签字盖章之日起生效。", "gb18030"), ("请于十月三十一日之前提交报告。", "utf-16-le"),
+    ("今天天气很好。", "utf-16-be"), ("臺北市立圖書館今天開放。", "big5"), ("会議は東京で行われました。", "shift_jis"),
+    ("報告書の提出期限です。", "euc_jp"), ("La porta è aperta.", "latin-1"),
+    ("오늘 날씨가 좋네요.", "cp949"), ("Сегодня хорошая погода.", "cp1251"), ("Сегодня хорошая погода.", "koi8_r"),
+    ("Schöne Grüße", "latin-1"), ("Le café était fermé, mais l'élève a trouvé une pâtisserie.", "latin-1"),
+    ("¿Dónde está la biblioteca?", "cp1252"), ("naïve – “quoted”", "cp1252"), ("Zażółć gęślą jaźń", "cp1250"),
+    ("Příliš žluťoučký kůň", "cp1250"), ("Bugün hava çok güzel, dışarı çıkalım mı?", "cp1254"),
+    ("Καλημέρα σας", "cp1253"), ("היום יום יפה מאוד ואני שמח", "cp1255"), ("الطقس جميل اليوم", "cp1256"),
+    ("วันนี้อากาศดีมาก", "cp874"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "encoding"), SHORT, ids=[f"{encoding}-{len(text)}" for text, encoding in SHORT])
+def test_a_short_text_is_decided_rightly(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert decoded.text == text
+    assert decoded.warnings[0].startswith(f"It was read as {decoded.encoding}, judged by its look.")
+    assert "--encoding" in decoded.warnings[0]
+
+
+def test_pieces_of_every_length_are_right_or_refused() -> None:
+    """Of pieces with 12 characters and more, cut anywhere, next to none is taken for another encoding."""
+    chance = random.Random(7)
+    wrong = refused = 0
+    samples = [
+        (CHINESE, "gb18030"), (TRADITIONAL, "big5"), (JAPANESE, "shift_jis"), (KOREAN, "cp949"), (RUSSIAN, "cp1251"),
+        (CHINESE, "utf-16-le"), (TRADITIONAL, "utf-16-be"), (FRENCH, "cp1252"),
+    ]  # fmt: skip
+    for text, encoding in samples:
+        for _ in range(40):
+            start = chance.randrange(len(text) - 80)
+            piece = text[start : start + chance.randrange(12, 80)]
+            if not piece.isascii():
+                try:
+                    wrong += decode(piece.encode(encoding)).text != piece
+                except Refusal:
+                    refused += 1
+    assert wrong == 0
+    assert refused <= 16
+
+
+@pytest.mark.parametrize("data", [b"\xd7", b"\xe8\xe9", b"\xf1\xe0\xe5"])
+def test_what_could_be_anything_is_refused_with_the_remedy(data: bytes) -> None:
+    with pytest.raises(Refusal) as caught:
+        decode(data)
+    assert "--encoding" in caught.value.remedy
+
+
+def test_the_users_word_is_taken_without_a_note() -> None:
+    assert decode("文".encode("gb18030"), "gb18030") == Decoded("文", "gb18030")
+    with pytest.raises(Refusal) as caught:
+        decode(b"\xff\xff", "gb18030")
+    assert "gb18030" in caught.value.reason
+
+
+@pytest.mark.parametrize("name", ["klingon", "base64", "rot13", "a\0b", ""])
+def test_an_encoding_that_there_is_not(name: str) -> None:
+    with pytest.raises(UsageProblem):
+        check_encoding(name)
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16", "utf_16_le", "GB18030", "big5", "Shift-JIS", "latin-1", "cp1252"])
+def test_encodings_that_there_are(name: str) -> None:
+    check_encoding(name)
+
+
+def test_a_long_text_with_few_letters_beyond_ascii() -> None:
+    text = "Plain English words in a long line of a file.\n" * 4000 + "C'était à l'été dernier, déjà.\n"
+    assert decode(text.encode("cp1252")).text == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])

@@ -281,7 +281,7 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     assert "2 minified files were left out: bundle.js, lib.min.js" in said
     assert "report.pdf" in said
     assert "odd.txt" in said
-    assert "old.txt: Its encoding was taken to be cp1252" in said
+    assert "old.txt: It was read as cp1252" in said
     head = document.text[: document.spans[0].end]
     assert "logo.png  (binary, not read)\n" in head
     assert "empty.py  (empty)\n" in head

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import re
 
 import msgspec
 
 from tui.documents.clean import control_share, number_list, unreadable_share, without_forbidden
+from tui.documents.likely import Likely, clear_winner, likelihoods
 from tui.documents.refusal import NotText, Refusal
 from tui.errors import UsageProblem
 from tui.units import plural
@@ -38,9 +40,10 @@ _WIDER = {
 }
 # Larger files are judged by a sample; the whole file is then decoded strictly, so a wrong guess cannot pass unseen.
 _SAMPLE = 256 * 1024
+_JUDGED = 8192
+_BY_LOOK = "judged by its look"
+_MAX_STRANGE = 0.3
 _TINY = 64
-_COMMON = "cp1252"
-_NEARLY_AS_LIKELY = 0.1
 _MAX_CONTROL = 0.02
 _MAX_UNREADABLE = 0.05
 
@@ -66,7 +69,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def decode(data: bytes, encoding: str | None = None) -> Decoded:
-    """The text of `data`: by its mark, by ISO-2022 escapes, as strict UTF-8, else by charset-normalizer.
+    """The text of `data`: by its mark, by ISO-2022 escapes, as strict UTF-8, else by how likely its characters are.
 
     A file that is UTF-8 but for a few bytes keeps them as U+FFFD, counted and located in a warning. `encoding` is
     taken instead of a decision when given; Python must know it. Raises NotText for a binary file, Refusal when no
@@ -101,7 +104,7 @@ def _by_order(data: bytes, encoding: str) -> Decoded:
     text = _strict(data, codec.name)
     if text is None:
         raise Refusal(f"holds bytes that are not {codec.name}.", "Name another encoding, or none to let it be found.")
-    return _settled(text, codec.name, "")
+    return _settled(text, codec.name, None)
 
 
 def _by_mark(data: bytes, name: str) -> Decoded:
@@ -136,38 +139,54 @@ def _nearly_utf8(data: bytes) -> Decoded | None:
 
 
 def _guessed(data: bytes) -> Decoded:
-    for name in _candidates(_sample(data)):
+    for name in _candidates(data):
         text = _strict(data, name)
         note = ""
         if text is None:
             text, note = _torn_end(data, name)
         if text is not None and control_share(text) <= _MAX_CONTROL and unreadable_share(text) <= _MAX_UNREADABLE:
-            return _settled(text, name, "by its look, which may be wrong", *([note] if note else []))
+            return _settled(text, name, _BY_LOOK, *([note] if note else []))
     if b"\x00" in data or _binary_looking(data):
         raise NotText()
     raise Refusal(
         "is text in an encoding that could not be decided.",
-        "Save it as UTF-8 (iconv -f ENCODING -t UTF-8 turns it into that), then read it again.",
+        "Name it with --encoding (such as gb18030, big5, shift_jis or cp1252), or save the file as UTF-8.",
     )
 
 
-def _candidates(sample: bytes) -> list[str]:
-    """Codec names worth trying, best first; among nearly equals the one that most files are in."""
-    from charset_normalizer import from_bytes
+def _candidates(data: bytes) -> list[str]:
+    """Codec names worth trying, best first; none when nothing is ahead of the rest."""
+    found = likelihoods(_telling(data))
+    best = clear_winner(found)
+    if best is not None and best.strange <= _MAX_STRANGE:
+        first = best.codec
+    else:
+        from charset_normalizer import from_bytes
 
-    matches = list(from_bytes(sample))
-    if len(sample) < _TINY and b"\x00" not in sample:
-        # A few letters with accents are also a few Chinese characters in UTF-16.
-        matches = [match for match in matches if not match.encoding.startswith("utf_16")]
-    if not matches:
-        return []
-    best = min(matches, key=lambda match: (match.chaos, -match.coherence))
-    for match in matches:
-        likely = match.chaos == best.chaos and match.coherence >= best.coherence - _NEARLY_AS_LIKELY
-        if likely and _COMMON in match.could_be_from_charset:
-            return [_COMMON]
-    first = best.encoding
+        match = from_bytes(_sample(data)).best()
+        if match is None:
+            return []
+        first = match.encoding
+        known = {one.codec: one for one in found}
+        # It is believed where the other knows no better, and where the two agree.
+        if found and found[0].strange <= _MAX_STRANGE and not _alike(known.get(first), found[0]):
+            return []
+        if len(data) < _TINY:
+            return []
     return list(dict.fromkeys((first, _WIDER.get(first, first))))
+
+
+def _alike(one: Likely | None, other: Likely) -> bool:
+    return one is not None and one.text == other.text
+
+
+def _telling(data: bytes) -> bytes:
+    """What the encoding is judged by: the head of a file; of a mostly ASCII one, its lines that are not ASCII."""
+    head = data[:_JUDGED]
+    if len(data) <= _JUDGED or b"\x00" in head or sum(byte > 127 for byte in head) > 0.2 * len(head):
+        return head
+    lines = (line for line in data[:_SAMPLE].splitlines(keepends=True) if not line.isascii())
+    return b"".join(itertools.islice(lines, _JUDGED))[:_JUDGED] or head
 
 
 def _torn_end(data: bytes, name: str) -> tuple[str | None, str]:
@@ -202,12 +221,14 @@ def _binary_looking(data: bytes) -> bool:
     return odd > 0.02 * len(head)
 
 
-def _settled(text: str, encoding: str, how: str, *warnings: str) -> Decoded:
+def _settled(text: str, encoding: str, how: str | None, *warnings: str) -> Decoded:
+    """The decision in words; `how` it was made is None where the user made it."""
     text, forbidden = without_forbidden(text)
     encoding = encoding.replace("_", "-")
     notes = list(warnings)
-    if encoding != "utf-8":
-        notes.insert(0, f"Its encoding was taken to be {encoding}{', ' + how if how else ''}.")
+    if encoding != "utf-8" and how is not None:
+        doubt = " If it reads wrong, name another with --encoding." if how == _BY_LOOK else ""
+        notes.insert(0, f"It was read as {encoding}, {how}.{doubt}")
     if forbidden:
         notes.append(f"{plural(forbidden, 'character')} that no text may hold (such as NUL) stand as \ufffd.")
     return Decoded(text, encoding, tuple(notes))

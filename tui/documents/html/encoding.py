@@ -149,5 +149,5 @@ def _quiet(decoded: Decoded) -> Decoded:
     return Decoded(
         decoded.text,
         decoded.encoding,
-        tuple(note for note in decoded.warnings if not note.startswith("Its encoding was taken to be")),
+        tuple(note for note in decoded.warnings if not note.startswith("It was read as")),
     )
