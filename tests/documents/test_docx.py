@@ -45,7 +45,7 @@ def read(data: bytes) -> Document:
         assert line.lstrip("#").strip() == found.title
     for table in document.tables:
         assert document.text[table.start] == "|"
-        assert document.text[table.end - 1] == "|"
+        assert document.text[table.end - 2 : table.end] == "|\n"
         assert table.header_end == table.start or document.text[: table.header_end].endswith("--- |\n")
     return document
 
@@ -291,6 +291,22 @@ def test_tables_with_header_and_merged_cells() -> None:
     )
     (table,) = document.tables
     assert document.text[table.start : table.header_end] == "| A | B | C |\n| --- | --- | --- |\n"
+
+
+def test_a_cell_that_reaches_over_rows_is_said_in_each() -> None:
+    def cell(text: str, merge: str) -> str:
+        return f"<w:tc><w:tcPr><w:vMerge {merge}/></w:tcPr>{paragraph(text)}</w:tc>"
+
+    first, on = "w:val='restart'", ""
+    rows = (
+        row(cell("Asia", first), "1")
+        + row(cell("", on), "2")
+        + row(cell("Long " * 30, first), "3")
+        + row(cell("", on), "4")
+    )
+    text = body(f"<w:tbl>{rows}</w:tbl>")
+    assert text.startswith("| Asia | 1 |\n| Asia | 2 |\n| Long")
+    assert text.endswith("\n|  | 4 |\n")
 
 
 @pytest.mark.parametrize(("look", "rule"), [("w:firstRow='1'", True), ("w:val='0020'", True), ("w:val='0400'", False)])

@@ -48,6 +48,13 @@ def test_cells_in_order_with_exact_headings() -> None:
     assert document.warnings == ()
 
 
+def test_a_table_in_a_text_cell_is_one_and_one_in_an_output_is_not() -> None:
+    rows = "| a | b |\n| - | - |\n| 1 | 2 |"
+    document = read(markdown(rows), code("x", {"output_type": "stream", "text": rows}))
+    (table,) = document.tables
+    assert document.text[table.start : table.end] == rows + "\n"
+
+
 def test_a_hash_in_code_is_no_heading_and_fences_hold() -> None:
     document = read(code("# comment\n```\nx"))
     assert document.text == "````r\n# comment\n```\nx\n````\n"

@@ -23,7 +23,7 @@ def read(inner: bytes, head: bytes = rb"\ansi\ansicpg1252\deff0" + FONTS) -> Doc
         assert document.text[found.start :].lstrip("#").lstrip().startswith(found.title)
     for table in document.tables:
         assert document.text[table.start] == "|"
-        assert document.text[table.end - 1] == "|"
+        assert document.text[table.end - 2 : table.end] == "|\n"
     return document
 
 

@@ -84,7 +84,8 @@ def write(blocks: Sequence[Block]) -> Written:
         if block.kind == "heading":
             headings.append(Heading(place, max(1, block.level), title_safe(block.text)))
         if block.kind == "table":
-            tables.append(Table(place, place + header, place + len(body)))
+            # The line end after the last row is the table's; one follows every block.
+            tables.append(Table(place, place + header, place + len(body) + 1))
         parts.append(body)
         place += len(body)
         before = block

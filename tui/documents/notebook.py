@@ -14,6 +14,7 @@ from tui.documents.headings import markdown_headings
 from tui.documents.model import Document, Heading, Span
 from tui.documents.options import ReadOptions
 from tui.documents.refusal import Refusal
+from tui.documents.tables import markdown_tables
 from tui.units import plural
 
 MAX_OUTPUT = 50_000
@@ -52,6 +53,7 @@ def read_notebook(data: bytes, path: str, name: str) -> Document:
         text=text,
         spans=(Span("file", name, 1, 0, len(text)),),
         headings=tuple(writer.headings),
+        tables=markdown_tables(text),
         warnings=tuple(warnings),
     )
 

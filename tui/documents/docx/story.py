@@ -19,6 +19,8 @@ from tui.documents.docx.xml import inside, switched_on, value
 _SKIPPED = frozenset({"w:del", "w:moveFrom", "w:sdtPr", "w:sdtEndPr", "w:tblPr", "w:tblGrid", "w:customXmlPr"})
 _MOST_COLUMNS = 256
 _LIST_HEADERS = 0x0020
+_REPEATED = 80
+_IN_CELL = "[table in this cell: "
 Refer = Callable[[str, str], str]
 """Kind (`footnote`, `endnote`, `comment`) and id of what is referred to; the mark that stands in the text."""
 
@@ -136,12 +138,14 @@ class Story:
             return
         self._nested += 1
         nested: list[Block] = []
-        texts = [self._row(row, nested) for row in rows]
+        texts: list[list[str]] = []
+        for row in rows:
+            texts.append(self._row(row, texts[-1] if texts else [], nested))
         self._nested -= 1
         found.append(table(texts, _header_rows(element, rows)))
         found += nested
 
-    def _row(self, row: Element, nested: list[Block]) -> list[str]:
+    def _row(self, row: Element, above: list[str], nested: list[Block]) -> list[str]:
         before = number(value(inside(row, "w:trPr", "w:gridBefore"))) or 0
         texts = [""] * min(max(0, before), _MOST_COLUMNS)
         for cell in _cells(row):
@@ -153,12 +157,18 @@ class Story:
             plain: list[Block] = []
             for block in held:
                 if block.kind == "table":
-                    name = f"[table in this cell: {len(nested) // 2 + 1}]"
+                    name = f"{_IN_CELL}{len(nested) // 2 + 1}]"
                     plain.append(paragraph(name))
                     nested += [paragraph(name), block]
                 else:
                     plain.append(block)
-            texts.append(lines(plain))
+            text = lines(plain)
+            merged = inside(cell, "w:tcPr", "w:vMerge")
+            if not text and merged is not None and value(merged) != "restart" and len(texts) < len(above):
+                # A short cell that reaches over several rows is said in each, for a row may be read alone.
+                repeated = above[len(texts)]
+                text = repeated if len(repeated) <= _REPEATED and _IN_CELL not in repeated else ""
+            texts.append(text)
             across = number(value(inside(cell, "w:tcPr", "w:gridSpan"))) or 1
             texts += [""] * min(max(0, across - 1), max(0, _MOST_COLUMNS - len(texts)))
         return texts
