@@ -103,17 +103,17 @@ def _choice(units: Units, chosen: Chosen, question: str, cite: str) -> str:
     if wants_list(question):
         advice = " A question for all of something is answered better by --strategy map-reduce, which asks every part."
     if chosen.found:
-        return f"Passages were sent, {share}: {_short(cite)}.{advice}"
+        return f"Passages were sent, {share}: {_short(cite) or 'from all over the text'}.{advice}"
     return (
         f"No word of the question stands in the documents, so passages spread over them were sent, {share}: "
-        f"{_short(cite)}. --strategy map-reduce asks every part instead."
+        f"{_short(cite) or 'from all over the text'}. --strategy map-reduce asks every part instead."
     )
 
 
 def _short(cite: str) -> str:
     places = cite.split("; ")
     if len(places) <= _MOST_PLACES:
-        return cite or "from all over the text"
+        return cite
     return f"{'; '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES} more places"
 
 
