@@ -15,6 +15,7 @@ _SQUARE = rf"(?:\[{_INSIDE}\]|【{_INSIDE}】)"
 _PAGES = r"[(（]\s*(?:see\s+|siehe\s+)?(?:pages?|pp?\.|notes?|seiten?|第)\s*\d[^()（）\n]{0,30}[)）]"
 _ONE = rf"(?:{_SQUARE}|{_PAGES})"
 _RUN = re.compile(rf"(?P<space>\s*){_ONE}(?:[ \t]*[,;]?[ \t]*(?:and[ \t]+)?{_ONE})*", re.IGNORECASE)
+_RUN_IN_CODE = re.compile(_RUN.pattern.replace(r"(?P<space>\s*)", r"(?P<space>\s+|^)"), re.IGNORECASE | re.MULTILINE)
 _GROUP = re.compile(rf"{_SQUARE}", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,4}")
 _SPAN = re.compile(r"(\d{1,4})\s*[-–—‑]\s*(\d{1,4})")
@@ -39,11 +40,8 @@ def located(text: str, *, code: bool = False) -> tuple[str, list[tuple[int, tupl
     pieces: list[str] = []
     found: list[tuple[int, tuple[int, ...]]] = []
     place = length = 0
-    for match in _RUN.finditer(text):
-        before, after = text[: match.start()][-1:], text[match.end() : match.end() + 1]
-        space = match["space"]
-        if code and not space and (before.isalnum() or before in "_)]"):
-            continue
+    for match in (_RUN_IN_CODE if code else _RUN).finditer(text):
+        after, space = text[match.end() : match.end() + 1], match["space"]
         if after == "(" and match.group().endswith("]"):
             continue  # a link
         pieces.append(text[place : match.start()])

@@ -8,14 +8,14 @@ import msgspec
 
 from tui.reading.bracketed import cited
 from tui.reading.sentencing import Range, merged
-from tui.reading.tracing import Sources, containment
+from tui.reading.tracing import Sources, containment, likeness
 
 _LIKE_A_PARENT = 0.45
 """A note that holds this share of the statement's terms may be where it comes from."""
 _OF_THE_BEST = 0.7
-_CLAIM_HOLDS = 0.2
-"""An id that the model names is believed when its note has this much in common with the statement; it is dropped when
-it has less and another note has `_LIKE_A_PARENT`."""
+_CLAIM_HOLDS = 0.5
+"""An id that the model names is believed when its note is at least half as like the statement as the most alike one is,
+or when no note is `_LIKE_A_PARENT`."""
 _MOST_PARENTS = 3
 _SAME = 0.85
 """A sentence that holds as much of a note as this says nothing new beside it."""
@@ -75,10 +75,10 @@ def notes_of(sheets: Sequence[Sheet]) -> list[Note]:
 def parents_of(statement: str, claimed: Sequence[int], notes: Sequence[Note]) -> list[Note]:
     """The notes that a statement comes from: those it names by their numbers, as far as its words do not speak against
     it; else those whose words it shares. Empty when there is neither."""
-    shares = [max(containment(statement, note.text), containment(note.text, statement)) for note in notes]
+    shares = likeness(statement, [note.text for note in notes])
     best = max(shares, default=0.0)
     named = [number - 1 for number in claimed if 0 < number <= len(notes)]
-    believed = [index for index in named if shares[index] >= _CLAIM_HOLDS or best < _LIKE_A_PARENT]
+    believed = [index for index in named if shares[index] >= _CLAIM_HOLDS * best or best < _LIKE_A_PARENT]
     if believed:
         return [notes[index] for index in sorted(set(believed))]
     like = [index for index, share in enumerate(shares) if share >= max(_LIKE_A_PARENT, _OF_THE_BEST * best)]

@@ -59,6 +59,28 @@ def check(document: Document, options: SummaryOptions) -> None:
         raise UsageProblem("A summary has at least one word.", "Give a larger number of words.")
 
 
+async def in_one_pass(
+    runtime: Runtime,
+    prompts: SummaryPrompts,
+    budget: Budget,
+    document: Document,
+    options: SummaryOptions,
+    tokens: int,
+) -> Prompt | None:
+    """The prompt with the whole document where that is wanted and fits. Raises DoesNotFit where only that is wanted."""
+    if options.strategy not in ("auto", "single"):
+        return None
+    whole = await whole_prompt(runtime, prompts, budget, document, tokens)
+    if whole is None and options.strategy == "single":
+        raise DoesNotFit(
+            budget.frames["single"] + tokens + budget.single,
+            budget.context,
+            "Use a larger --ctx-size, or let longscroll read it in parts.",
+            subject=f"Reading {document.name} in one pass",
+        )
+    return whole
+
+
 async def chunks_for(runtime: Runtime, document: Document, budget: Budget) -> list[Chunk]:
     """The document's parts. Raises DoesNotFit where the context is too small for any."""
     if budget.lacking:
@@ -98,19 +120,9 @@ class _Run:
         prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, self._options)
         self._tokens = await runtime.counter.count(document.text)
         budget = await make_budget(runtime, prompts)
-        whole = None
-        if self._options.strategy in ("auto", "single"):
-            whole = await whole_prompt(runtime, prompts, budget, document, self._tokens)
+        whole = await in_one_pass(runtime, prompts, budget, document, self._options, self._tokens)
         if whole is not None:
             result = await self._single(prompts, budget, whole) or await self._in_parts(prompts, budget)
-        elif self._options.strategy == "single":
-            needed = budget.frames["single"] + self._tokens + budget.single
-            raise DoesNotFit(
-                needed,
-                budget.context,
-                "Use a larger --ctx-size, or let longscroll read it in parts.",
-                subject=f"Reading {document.name} in one pass",
-            )
         else:
             result = await self._in_parts(prompts, budget)
         slots = min(runtime.parallel, result.chunks) if result.strategy == "map-reduce" else 1

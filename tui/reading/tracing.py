@@ -67,9 +67,7 @@ class Sources:
         held = len(self._having.get(term, ()))
         # A word that the text does not have may only be another word for the same: it tells less than a rare one.
         rare = math.log(1 + (len(self.ranges) + 1) / (held + 0.5 if held else _UNKNOWN_AS))
-        if term[0].isdigit():
-            return rare * _NUMBERS_WEIGHT
-        return rare * (_SMALL_WORDS_WEIGHT if term.isascii() and len(term) <= _SMALL_WORD else 1.0)
+        return rare * _telling(term)
 
     def weights(self, statement: str) -> dict[str, float]:
         """The statement's terms with their weights."""
@@ -149,12 +147,35 @@ def _anchors(statement: str) -> set[str]:
     return found
 
 
+def _telling(term: str) -> float:
+    """How much a term tells by its form: small words and single digits stand everywhere."""
+    if term[0].isdigit():
+        return _NUMBERS_WEIGHT if len(term) > 1 else _SMALL_WORDS_WEIGHT
+    return _SMALL_WORDS_WEIGHT if term.isascii() and len(term) <= _SMALL_WORD else 1.0
+
+
+def likeness(statement: str, others: Sequence[str]) -> list[float]:
+    """For each of `others` the share of the statement that it holds, or that the statement holds of it: the larger one.
+
+    Words that most of the others have count little: notes of one document are alike in those.
+    """
+    said = set(terms(statement))
+    held = [set(terms(other)) for other in others]
+    counted = Counter(term for own in held for term in own)
+    weights = {
+        term: math.log(1 + (len(others) + 1) / (counted[term] + 1)) * _telling(term) for term in (said | set(counted))
+    }
+    whole = sum(weights[term] for term in said)
+    shares = []
+    for own in held:
+        common = sum(weights[term] for term in said & own)
+        shares.append(max(common / whole if whole else 0.0, common / (sum(weights[term] for term in own) or 1.0)))
+    return shares
+
+
 def containment(statement: str, text: str) -> float:
     """Which share of the statement's terms `text` holds, small words counting little."""
     there = set(terms(text))
-    weights = {
-        term: _SMALL_WORDS_WEIGHT if term.isascii() and len(term) <= _SMALL_WORD and not term[0].isdigit() else 1.0
-        for term in terms(statement)
-    }
+    weights = {term: _telling(term) for term in terms(statement)}
     whole = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in there) / whole if whole else 0.0
