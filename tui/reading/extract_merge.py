@@ -108,4 +108,4 @@ def _better(name: str, first: Found, second: Found) -> Found:
     doubted = [any(field.partition(".")[0] == name for field in one.unsupported) for one in (first, second)]
     if doubted[0] != doubted[1]:
         return second if doubted[0] else first
-    return second if isinstance(a, str) and isinstance(b, str) and len(b) > len(a) else first
+    return second if isinstance(a, str) and isinstance(b, str) and len(_comparable(b)) > len(_comparable(a)) else first

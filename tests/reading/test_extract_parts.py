@@ -1,0 +1,165 @@
+"""Records: where their values stand, and the same record found twice made one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tui.reading.extract import records_in
+from tui.reading.extract_evidence import Evidence, leaves
+from tui.reading.extract_merge import Found, is_empty, merge
+from tui.reading.extract_schema import parse_schema
+
+TEXT = (
+    "The option max_retries sets how often a call is made again. Its default is 1,250 tries.\n\n"
+    "The timeout is 30 seconds by default. Of the pumps, pump 512 was the oldest.\n\n"
+    "日志级别参数 log_level 的默认值是 info。\n"
+)
+SCHEMA = parse_schema(
+    b'{"name": "", "value": {"type": ["number", "string", "null"]}, "kind": {"enum": ["x", "y"]}}', "s"
+)
+
+
+def evidence() -> Evidence:
+    return Evidence(TEXT, 0, len(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"name": "timeout", "value": 30}, "The timeout is 30 seconds by default."),
+        ({"name": "max_retries", "value": None}, "The option max_retries sets how often a call is made again."),
+        ({"name": "log_level", "value": "info"}, "日志级别参数 log_level 的默认值是 info。"),
+        ({"name": "Timeout", "value": "30"}, "The timeout is 30 seconds by default."),
+    ],
+)
+def test_the_place_is_the_sentence_with_the_values(record: dict[str, Any], sentence: str) -> None:
+    start, end = evidence().place(record, SCHEMA)
+    assert TEXT[start:end] == sentence
+
+
+def test_without_a_value_in_the_text_the_place_is_the_part() -> None:
+    assert evidence().place({"name": "colour", "value": 7}, SCHEMA) == (0, len(TEXT))
+    later = Evidence(TEXT, 90, len(TEXT))
+    assert later.place({"name": "max_retries", "value": None}, SCHEMA) == (90, len(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("record", "fields"),
+    [
+        ({"name": "max_retries", "value": 1250}, ()),
+        ({"name": "max_retries", "value": 1250.0}, ()),
+        ({"name": "max_retries", "value": "1,250"}, ()),
+        ({"name": "max_retries", "value": 12}, ("value",)),
+        ({"name": "retries_max", "value": 30}, ("name",)),
+        ({"name": "pump", "value": 51}, ("value",)),  # 512 is no 51
+        ({"name": "pum", "value": 512}, ("name",)),
+        ({"name": "默认值", "value": "INFO"}, ()),
+        ({"name": "how often a call was made again by the option", "value": None}, ()),
+        ({"name": "how often a train was late on the northern line", "value": None}, ("name",)),
+        ({"name": "timeout", "value": None, "kind": "x"}, ()),
+    ],
+)
+def test_what_does_not_stand_in_the_text_is_named(record: dict[str, Any], fields: tuple[str, ...]) -> None:
+    assert evidence().unsupported(record, SCHEMA) == fields
+
+
+def test_values_inside_are_named_with_dots() -> None:
+    assert list(leaves({"a": {"b": ["x", 3, True, None, " "]}, "c": ""})) == [("a.b", "x"), ("a.b", 3)]
+
+
+def test_what_the_model_saw_beside_the_text_counts() -> None:
+    assert (
+        Evidence("30 | 40", 0, 7, "| timeout | retries |").unsupported({"name": "timeout", "value": 30}, SCHEMA) == ()
+    )
+
+
+# Lists that are whole, and lists that are cut
+
+
+@pytest.mark.parametrize(
+    ("answer", "count", "whole"),
+    [
+        ("[]", 0, True),
+        (' [ {"a": 1}, {"a": 2} ] ', 2, True),
+        ('[{"a": 1}, {"a": 2', 1, False),
+        ('[{"a": 1},', 1, False),
+        ("[", 0, False),
+        ("", 0, False),
+        ("NOTHING", 0, False),
+        ('[{"a": "]"}]', 1, True),
+        ("[3]", 0, False),
+        ("[" * 100_000, 0, False),
+    ],
+)
+def test_records_of_an_answer(answer: str, count: int, whole: bool) -> None:
+    records, ended = records_in(answer)
+    assert (len(records), ended) == (count, whole)
+
+
+# Merging
+
+
+def found(*records: dict[str, Any], unsupported: tuple[str, ...] = ()) -> list[Found]:
+    return [Found(record=record, ranges=((at, at + 1),), unsupported=unsupported) for at, record in enumerate(records)]
+
+
+def test_doubles_are_one_with_all_places() -> None:
+    records = found(
+        {"name": "Timeout", "value": 30}, {"name": "retries", "value": 3}, {"name": "timeout ", "value": 30.0}
+    )
+    first, second = merge(records, ["name"])
+    assert first.ranges == ((0, 1), (2, 3))
+    assert first.record == {"name": "Timeout", "value": 30}
+    assert second.record["name"] == "retries"
+
+
+def test_what_is_missing_is_filled_in_and_the_longer_text_stays() -> None:
+    [one] = merge(
+        found({"name": "t", "value": None, "use": "waits"}, {"name": "t", "value": 3, "use": "waits for the server"}),
+        ["name"],
+    )
+    assert one.record == {"name": "t", "value": 3, "use": "waits for the server"}
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"name": "t", "value": 3}, {"name": "t", "value": 5}),
+        ({"name": "t", "value": "5"}, {"name": "t", "value": "5000"}),
+        ({"name": "t", "value": "closed"}, {"name": "t", "value": "opened"}),
+        ({"name": "t", "value": "on page 3 of it"}, {"name": "t", "value": "on page 4 of it"}),
+        ({"name": "t", "value": 3}, {"name": "u", "value": 3}),
+        ({"name": "t", "value": True}, {"name": "t", "value": False}),
+        ({"name": None, "value": 3}, {"name": None, "value": 4}),
+        ({"name": "t", "value": ["a"]}, {"name": "t", "value": ["a", "b"]}),
+    ],
+)
+def test_what_contradicts_stays_apart(a: dict[str, Any], b: dict[str, Any]) -> None:
+    assert [one.record for one in merge(found(a, b), ["name"])] == [a, b]
+
+
+def test_a_key_of_several_fields() -> None:
+    records = found({"a": "x", "b": "1", "c": None}, {"a": "x", "b": "2", "c": None}, {"a": "X", "b": "1", "c": "z"})
+    assert [one.record["c"] for one in merge(records, ["a", "b"])] == ["z", None]
+
+
+def test_exact_doubles_without_a_key_are_one() -> None:
+    records = found({"name": None, "value": 3}, {"name": "", "value": 3}, {"name": None, "value": 4})
+    assert [one.record["value"] for one in merge(records, ["name"])] == [3, 4]
+
+
+def test_a_value_that_the_text_holds_wins() -> None:
+    doubted = found({"name": "t", "use": "waits for everything that there is"}, unsupported=("use",))
+    sure = found({"name": "t", "use": "waits for everything"})
+    for order in ([*doubted, *sure], [*sure, *doubted]):
+        [one] = merge(order, ["name"])
+        assert one.record["use"] == "waits for everything"
+        assert one.unsupported == ()
+
+
+def test_empty_records() -> None:
+    assert is_empty({"a": None, "b": "", "c": [], "d": {"e": " - "}})
+    assert not is_empty({"a": 0})
+    assert not is_empty({"a": False})
