@@ -141,10 +141,15 @@ def say(sentence: str) -> None:
 
 def crashed(error: BaseException) -> int:
     """A defect of the program: one sentence, and the traceback in a log file."""
-    log = write_crash_log(error)
-    where = f" The details are in {log}; please report them." if log else ""
-    say(f"Something went wrong that should not have: {type(error).__name__}: {error}.{where}")
+    say(str(defect(error)))
     return ExitCode.SOME_FAILED
+
+
+def defect(error: BaseException) -> LongscrollError:
+    """The sentence for a defect of the program, its traceback written into a log file."""
+    log = write_crash_log(error)
+    where = f"The details are in {log}; please report them." if log else ""
+    return LongscrollError(f"Something went wrong that should not have: {type(error).__name__}: {error}.", where)
 
 
 def write_crash_log(error: BaseException) -> Path | None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tui.cli.bar import Bar
 
 _SECONDS_BETWEEN_LINES = 10.0
+_WARNED = 1000
+"""Warnings remembered so that none is said twice; a batch of thousands may repeat very old ones."""
 
 
 def prepare_streams() -> None:
@@ -80,6 +82,8 @@ class Progress:
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._bar: Bar | None = None
+        self.about = ""
+        """Stands before the label on a bar, such as `3/12`; plain lines say it in a line of its own."""
         self._label = ""
         self._line = ""
         self._printed = 0.0
@@ -97,6 +101,7 @@ class Progress:
         """Show `label` and, where known, `done` of `total`, in one unit, and `figures` such as the speed."""
         label = one_line(label, 100)
         if self._bar is not None:
+            label = f"{self.about} {label}" if self.about else label
             self._bar.update(label, done or 0, total, figures)
             return
         now = time.monotonic()
@@ -121,7 +126,7 @@ class Out:
         self.as_json = as_json
         self._progress: Progress | None = None
         self._open_line = False
-        self._warned: set[str] = set()
+        self._warned: dict[str, None] = {}
 
     @property
     def progress(self) -> Progress:
@@ -132,10 +137,7 @@ class Out:
     def emit(self, record: Any) -> None:
         """One JSON object as one line of UTF-8; text is not altered, but for what UTF-8 cannot hold."""
         self._quiet()
-        try:
-            line = msgspec.json.encode(record)
-        except UnicodeEncodeError:
-            line = msgspec.json.encode(_well_formed(msgspec.to_builtins(record)))
+        line = as_json(record)
         with _to_reader():
             sys.stdout.flush()
             sys.stdout.buffer.write(line + b"\n")
@@ -169,7 +171,9 @@ class Out:
         """A warning on stderr, once; `about` is the path it is about, put in front where the text does not name it."""
         sentence = text if about in text else f"{about}: {text}"
         if sentence not in self._warned:
-            self._warned.add(sentence)
+            if len(self._warned) >= _WARNED:
+                del self._warned[next(iter(self._warned))]
+            self._warned[sentence] = None
             self.note(f"longscroll: warning: {sentence}")
 
     def error(self, error: LongscrollError) -> None:
@@ -190,6 +194,14 @@ class Out:
             self._progress.close()
 
 
+def as_json(record: Any) -> bytes:
+    """A record as JSON in one line of UTF-8; text is not altered, but for what UTF-8 cannot hold."""
+    try:
+        return msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_well_formed(msgspec.to_builtins(record)))
+
+
 def _well_formed(value: Any) -> Any:
     if isinstance(value, str):
         return well_formed(value)
@@ -202,6 +214,12 @@ def _well_formed(value: Any) -> Any:
 
 def columns(out: Out, rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """Print rows as aligned columns on stdout; the columns in `right` are set flush right. Width is in screen cells."""
+    for line in aligned(rows, right=right):
+        out.line(line)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> Iterator[str]:
+    """Rows as lines of aligned columns; those in `right` are set flush right. Width is in screen cells."""
     from rich.cells import cell_len
 
     safe = [[one_line(cell) for cell in row] for row in rows]
@@ -211,4 +229,4 @@ def columns(out: Out, rows: Sequence[Sequence[str]], *, right: Sequence[int] = (
         for column, cell in enumerate(row):
             gap = " " * (widths[column] - cell_len(cell))
             parts.append(gap + cell if column in right else cell + gap)
-        out.line("  ".join(parts).rstrip())
+        yield "  ".join(parts).rstrip()

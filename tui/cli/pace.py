@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.units import duration, plural
@@ -53,11 +53,63 @@ class Written:
         return figures((self._pieces - 1) / spent) if spent > 0 else ""
 
 
-class ReadingShown:
-    """The events of a summary as steps of progress, with speed and time left while its parts are read."""
+class BatchPace:
+    """How far a batch is. Files not read yet are weighed by their size in bytes, folders like an average file."""
 
-    def __init__(self, progress: Progress, clock: Clock = time.monotonic) -> None:
+    def __init__(self, sizes: Sequence[int | None], clock: Clock = time.monotonic) -> None:
+        known = [size for size in sizes if size is not None]
+        average = sum(known) / len(known) if known else 1.0
+        self._weights = [max(1.0, average if size is None else float(size)) for size in sizes]
+        self._all = sum(self._weights)
+        self._clock = clock
+        self._began = clock()
+        self._done = self._worked = 0.0
+        self._of_tokens = 0.0
+        self._index = -1
+        self.tokens = 0
+        """Of the documents that were read so far."""
+
+    def begin(self, index: int) -> str:
+        """The next document; a line that says how far the batch is."""
+        self._index = index
+        parts = [f"File {index + 1:,} of {len(self._weights):,}"]
+        if self.tokens:
+            rest = (self._all - self._done) * self.tokens / self._of_tokens
+            parts.append(f"{self.tokens:,} of ≈{self.tokens + rest:,.0f} tokens read")
+        left = self.left(0.0)
+        if left is not None and left >= 1:
+            parts.append(f"≈{duration(left)} left")
+        return ", ".join(parts)
+
+    def end(self, tokens: int) -> None:
+        """The document is done, with so many tokens; 0 when it could not be read."""
+        weight = self._weights[self._index]
+        self._done += weight
+        if tokens:
+            self.tokens += tokens
+            self._of_tokens += weight
+            self._worked += weight
+
+    def left(self, share: float) -> float | None:
+        """Seconds until the whole batch is done, when so much of the document at hand is; None while unknown."""
+        if self._index == len(self._weights) - 1 and share > 0:
+            return None  # the document's own time left says it
+        current = self._weights[self._index] * share
+        worked = self._worked + current
+        if worked <= 0 or (not self._worked and share < 0.1):
+            return None
+        return (self._clock() - self._began) / worked * (self._all - self._done - current)
+
+
+class ReadingShown:
+    """The events of a summary as steps of progress, with speed and time left while its parts are read.
+
+    In a `batch` the time left for all of it is said too.
+    """
+
+    def __init__(self, progress: Progress, clock: Clock = time.monotonic, batch: BatchPace | None = None) -> None:
         self._progress = progress
+        self._batch = batch
         self._clock = clock
         self._written = Written(clock)
         self._label = ""
@@ -114,4 +166,7 @@ class ReadingShown:
         if spent > 0:
             left = spent / read * (self._parts - self._reused - read) if self._fresh else None
             said = figures(sum(self._processed.values()) / spent, left)
+            whole = self._batch.left((self._reused + read) / self._parts) if self._batch and self._parts else None
+            if said and whole is not None and whole >= 1:
+                said += f", ≈{duration(whole)} for all files"
         self._progress.update(self._label, self._reused + read, self._parts or None, said)

@@ -2,176 +2,146 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-from typing import TYPE_CHECKING
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import rich_click as click
 
-from tui.cli.common import Shared, paths_argument, with_shared
-from tui.cli.usage import Temperature, Whole
+from tui.cli.common import ReadWishes, Shared, paths_argument, with_reading, with_shared
+from tui.cli.usage import Length, Temperature, Whole, Words
+from tui.errors import UsageProblem
+from tui.units import plural
 
 if TYPE_CHECKING:
-    from tui.cli.opening import Ground
-    from tui.cli.output import Out
-    from tui.context.runtime import Runtime
-    from tui.documents.model import Document
-    from tui.reading.results import SummaryOptions, SummaryResult
+    from collections.abc import Sequence
 
-_SLOTS = 2
-"""Parts read side by side where the user says nothing."""
+    from tui.cli.batch import Delivery
+    from tui.cli.output import Out
+    from tui.documents.inputs import Input
+    from tui.reading.results import SummaryOptions
+
+Format = Literal["md", "txt", "json"]
 
 KEPT = "What was finished is kept."
 """Told when a summary is interrupted: the journal holds every part that was read."""
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Where results go and how they look; empty where nothing was said."""
+
+    form: Format | None = None
+    out: str = ""
+    """Folder of result files."""
+    report: str = ""
 
 
 @click.command("summarize")
 @paths_argument
 @click.option(
     "--strategy",
-    type=click.Choice(["auto", "single", "map-reduce"]),
+    type=click.Choice(["auto", "single", "map-reduce", "refine"]),
     default="auto",
     show_default=True,
-    help="One pass, or parts whose notes are merged; `auto` takes one pass when the document fits.",
+    help="One pass; parts whose notes are merged; parts one after the other. `auto` chooses and says why.",
 )
+@click.option("--length", type=Length(), metavar="short|medium|long|N", help="Length; N is in words.")
 @click.option("--max-tokens", type=Whole(0), default=0, metavar="N", help="Longest summary, in tokens.")
 @click.option("--chunk-tokens", type=Whole(0), default=0, metavar="N", help="Longest part, in tokens.")
 @click.option("--language", default="", metavar="NAME", help="Language of the summary.")
 @click.option("--focus", default="", metavar="TEXT", help="What to pay attention to above all.")
 @click.option("--temperature", type=Temperature(), metavar="T", help="Sampling temperature.")
-@click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
+@click.option("--prompt", type=Words(), metavar="NAME", help="Set of prompt templates to use.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["md", "txt", "json"]),
+    help="Markdown with the figures, the summary alone, or the record.",
+)
+@click.option("--out", type=Words(), metavar="DIR", help="Write one file per document into this folder.")
+@click.option("--report", type=Words(), metavar="FILE.json", help="Write all results with their ledgers.")
+@with_reading
 @with_shared
-def command(shared: Shared, /, *, paths: tuple[str, ...], password: str, **wishes: object) -> int:
+def command(
+    shared: Shared,
+    /,
+    *,
+    paths: tuple[str, ...],
+    reading: ReadWishes,
+    form: Format | None,
+    out: str | None,
+    report: str | None,
+    **wishes: object,
+) -> int:
     """Summarize files and folders, read whole whatever their length.
 
     What is finished is kept: run the same command again after an interruption, and it goes on where it was.
-    In a folder, text files are read; documents such as PDFs are named on stderr: give them by their own names.
     """
     from tui.cli.errors import run_async
 
-    return run_async(lambda: summarize(shared, paths, password, **wishes), kept=KEPT)
+    wishes |= {name: wishes[name] or "" for name in ("length", "prompt")}
+    if form is not None and shared.json and not out and form != "json":
+        raise UsageProblem("--json prints records, so --format has no effect.", "Leave one of them out, or give --out.")
+    where = Where(form=form, out=out or "", report=report or "")
+    return run_async(lambda: summarize(shared, paths, reading, where, **wishes), kept=KEPT)
 
 
-async def summarize(shared: Shared, paths: tuple[str, ...], password: str = "", **wishes: object) -> int:
-    """Summarize each path and print its result. Returns the exit code."""
-    import msgspec
-
-    from tui.cli.opening import open_ground
+async def summarize(
+    shared: Shared,
+    paths: Sequence[str],
+    reading: ReadWishes | None = None,
+    where: Where | None = None,
+    **wishes: object,
+) -> int:
+    """Summarize each input and print its result, or write it where `where` says. Returns the exit code."""
+    from tui.cli.batch import Batch
+    from tui.cli.opening import open_ground, open_inputs
     from tui.cli.output import Out
     from tui.reading.results import SummaryOptions
 
     options = msgspec.convert(wishes, SummaryOptions)
-    out = Out(as_json=shared.json)
-    async with open_ground(shared, out) as ground:
-        batch = _Batch(ground, options, password, several=len(paths) > 1)
+    where = where or Where()
+    told = Out(as_json=shared.json or (where.form == "json" and not where.out))
+    async with open_ground(shared, told) as ground, open_inputs(ground, paths) as found:
+        inputs = _without_results(found, where.out, told)
+        delivery = await asyncio.to_thread(_delivery, options, inputs, where)
+        batch = Batch(ground, options, reading or ReadWishes(), inputs, delivery)
         try:
-            for path in paths:
-                await batch.take(path)
+            await batch.run()
         finally:
             await batch.close()
     return batch.exit_code
 
 
-class _Batch:
-    """One document after the other on one engine; a failure costs its own document."""
+def _without_results(inputs: Sequence[Input], out: str, told: Out) -> tuple[Input, ...]:
+    """The inputs but for the result files of earlier runs that lie in the folder of results."""
+    from tui.cli.files import own_result
 
-    def __init__(self, ground: Ground, options: SummaryOptions, password: str, *, several: bool) -> None:
-        self._ground = ground
-        self._options = options
-        self._password = password
-        self._several = several
-        self._engine = contextlib.AsyncExitStack()
-        self._runtime: Runtime | None = None
-        self._codes: list[int] = []
-
-    @property
-    def exit_code(self) -> int:
-        """0 when all is done; the failure's own code when every document failed alike; else 1."""
-        from tui.errors import ExitCode
-
-        kinds = set(self._codes)
-        if len(kinds) == 1:
-            return kinds.pop()
-        return ExitCode.SOME_FAILED
-
-    async def take(self, path: str) -> None:
-        """Read, summarize and print one document."""
-        from tui.cli.opening import read
-        from tui.context.diagnosed import diagnosed
-        from tui.errors import ExitCode, LongscrollError, NoModel, StorageProblem
-        from tui.reading.results import failed
-
-        out = self._ground.out
-        code: int = ExitCode.OK
-        try:
-            document = await read(self._ground, path, self._password)
-            result = await self._summarize(document)
-            code = ExitCode.OK if result.status == "done" else ExitCode.SOME_FAILED
-        except LongscrollError as error:
-            code = error.exit_code
-            if self._runtime is None and isinstance(error, NoModel | StorageProblem):
-                raise  # no engine for this document is none for the others
-            if self._runtime is not None:
-                error = await diagnosed(self._runtime, error)
-            result = failed(path, error)
-            if isinstance(error, NoModel):
-                await self.close()  # the server died: the next document gets a new one
-        self._codes.append(code)
-        _print(result, out, heading=self._several)
-
-    async def close(self) -> None:
-        """Stop the engine."""
-        self._runtime = None
-        await self._engine.aclose()
-
-    async def _summarize(self, document: Document) -> SummaryResult:
-        from tui.cli.opening import open_engine
-        from tui.cli.pace import ReadingShown
-        from tui.reading.events import Finished
-        from tui.reading.summarize import summarize as events_of
-
-        if self._runtime is None:
-            self._runtime = await self._engine.enter_async_context(open_engine(self._ground, parallel=_SLOTS))
-        result: SummaryResult | None = None
-        with self._ground.out.working() as progress:
-            shown = ReadingShown(progress)
-            async with contextlib.aclosing(events_of(self._runtime, document, self._options)) as events:
-                async for event in events:
-                    if isinstance(event, Finished):
-                        result = event.result
-                    else:
-                        shown.show(event)
-        assert result is not None
-        for warning in self._runtime.warnings:
-            self._ground.out.warn(warning)
-        return result
+    if not out:
+        return tuple(inputs)
+    kept = tuple(item for item in inputs if item.problem is not None or not own_result(item, Path(out)))
+    if len(kept) < len(inputs):
+        told.note(f"{plural(len(inputs) - len(kept), 'summary', 'summaries')} of earlier runs in {out} left out.")
+    if not kept:
+        raise UsageProblem(f"All that is named are summaries of earlier runs in {out}.", "Name documents.")
+    return kept
 
 
-def _print(result: SummaryResult, out: Out, *, heading: bool) -> None:
-    from tui.text import one_line
-    from tui.units import duration, plural
+def _delivery(options: SummaryOptions, inputs: Sequence[Input], where: Where) -> Delivery:
+    """Where results go, proven to be there before any work is done."""
+    from tui.cli.batch import Delivery
+    from tui.cli.files import check_file, prepare_folder, result_names
+    from tui.cli.report import Report
 
-    for warning in result.warnings:
-        out.warn(warning, about=result.path)
-    if result.error:
-        out.note(f"longscroll: {result.error}")
-    if out.as_json:
-        out.emit(result)
-        return
-    if result.summary:
-        if heading:
-            out.line(f"# {one_line(result.path)}\n")
-        out.line(result.summary.rstrip("\n") + ("\n" if heading else ""))
-    if result.strategy is None:
-        return
-    parts = [
-        "in one pass" if result.strategy == "single" else f"in {plural(result.chunks, 'part')}",
-        f"{result.tokens:,} tokens",
-        f"{math.floor(result.coverage.fraction * 1000) / 10:g} % read",
-        duration(result.seconds),
-    ]
-    if result.pages:
-        parts.insert(1, plural(result.pages, "page"))
-    if result.reused_chunks:
-        parts.insert(1, f"{result.reused_chunks} finished earlier")
-    out.note(f"{result.path}: {', '.join(parts)}.")
+    folder = Path(where.out) if where.out else None
+    if folder is not None:
+        prepare_folder(folder, "--out")
+    if where.report:
+        check_file(Path(where.report), "--report")
+    return Delivery(
+        form=where.form,
+        folder=folder,
+        names=tuple(result_names(inputs, where.form or "md")) if folder is not None else (),
+        report=Report(Path(where.report), options, len(inputs)) if where.report else None,
+    )

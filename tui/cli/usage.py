@@ -18,6 +18,9 @@ else:  # a generic class in newer versions of click only
     _Type = click.ParamType
 
 
+_FEWEST_WORDS, _MOST_WORDS = 10, 100_000
+
+
 class Whole(_Type):
     """A whole number from `least` to `most`."""
 
@@ -51,6 +54,26 @@ class Temperature(_Type):
             number = math.nan
         if not 0 <= number <= 5:  # also refuses nan
             raise UsageProblem(f"{_named(param)} cannot be {value}.", "Give a number from 0 to 5.")
+        return number
+
+
+class Length(_Type):
+    """`short`, `medium`, `long`, or a number of words."""
+
+    name = "length"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        if value in ("short", "medium", "long"):
+            return str(value)
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if not _FEWEST_WORDS <= number <= _MOST_WORDS:
+            raise UsageProblem(
+                f"{_named(param)} cannot be {value}.",
+                f"Say short, medium or long, or a number of words from {_FEWEST_WORDS} to {_MOST_WORDS:,}.",
+            )
         return number
 
 
