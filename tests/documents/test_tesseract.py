@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pypdfium2 as pdfium
 import pytest
+from PIL import Image
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
@@ -33,20 +34,23 @@ from tui.documents.loader import read_document
 from tui.documents.refusal import Refusal
 from tui.documents.scripts import language_of, language_of_script
 from tui.documents.tesseract import Recognizer, choose
+from tui.errors import InputProblem
 
 ENGLISH = next((known for known in tesseract.recognizers() if "eng" in known.languages), None)
 needs_tesseract = pytest.mark.skipif(ENGLISH is None, reason="no tesseract with English is installed")
+HEIGHT = 160
+"""Points."""
 LINES = ["The pump in the harbour ran through the night", "and in the morning nobody would own to the pur-", "suit."]
 
 
 def scanned(canvas: Canvas, lines: list[str], *, turned: int = 0) -> None:
-    """The page that `lines` make, as a picture."""
+    """A page as wide as A4 but low, that holds a picture of `lines`; a small picture is read sooner."""
     document = pdfium.PdfDocument(pages(lines))
-    picture = document[0].render(scale=150 / 72, grayscale=True, rotation=turned).to_pil()
+    picture = document[0].render(scale=150 / 72, grayscale=True).to_pil()
     document.close()
-    width, height = A4 if turned % 180 == 0 else A4[::-1]
-    canvas.setPageSize((width, height))
-    canvas.drawImage(ImageReader(picture), 0, 0, width=width, height=height)
+    picture = picture.crop((0, 0, picture.width, round(HEIGHT * 150 / 72))).rotate(turned)
+    canvas.setPageSize((A4[0], HEIGHT))
+    canvas.drawImage(ImageReader(picture), 0, 0, width=A4[0], height=HEIGHT)
 
 
 def mixed() -> bytes:
@@ -99,8 +103,9 @@ def test_a_stamp_on_every_scan_is_no_text_of_the_page() -> None:
     def draw(canvas: Canvas) -> None:
         for number in range(3):
             scanned(canvas, LINES)
-            text_page(canvas, [f"Downloaded from the archive on 2026-11-0{number}"], size=6)
+            canvas.drawString(60, 20, f"Downloaded from the archive on 2026-11-0{number}")
             canvas.showPage()
+        canvas.setPageSize(A4)
         text_page(canvas, [WORDS])
 
     assert read(canvas_bytes(draw)).warnings[0].startswith("Pages 1-3 hold images only")
@@ -242,3 +247,28 @@ def test_a_picture_that_is_none() -> None:
         pytest.skip("no tesseract")
     with pytest.raises(tesseract.OcrFailed):
         tesseract.read_picture(ENGLISH, "eng", io.BytesIO(b"no picture").getvalue())
+
+
+@needs_tesseract
+async def test_a_picture_is_read_when_asked(tmp_path: Path) -> None:
+    document = pdfium.PdfDocument(pages(LINES))
+    picture = document[0].render(scale=200 / 72, grayscale=True).to_pil().crop((0, 0, 1500, 400))
+    document.close()
+    for name, more in (("scan.png", []), ("scan.jpg", []), ("scan.tiff", [picture])):
+        options = {"save_all": True, "append_images": more} if more else {}
+        picture.save(tmp_path / name, dpi=(200, 200), **options)
+        found = await read_document(tmp_path / name, ocr="eng")
+        assert found.pages == 1 + len(more)
+        assert found.text.startswith("The pump in the harbour ran through the night")
+        assert "own to the pursuit." in found.text
+        assert "read by OCR (tesseract" in found.warnings[0]
+        assert [span.end for span in found.spans][-1] == len(found.text)
+    with pytest.raises(InputProblem, match=r"is a picture, not text.*--ocr"):
+        await read_document(tmp_path / "scan.png")
+    blank = tmp_path / "blank.png"
+    Image.new("L", (400, 300), 255).save(blank)
+    with pytest.raises(InputProblem, match="found no text"):
+        await read_document(blank, ocr="eng")
+    (tmp_path / "broken.png").write_bytes((tmp_path / "scan.png").read_bytes()[:200])
+    with pytest.raises(InputProblem, match="could not be read by OCR"):
+        await read_document(tmp_path / "broken.png", ocr="eng")

@@ -16,16 +16,17 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 _PDF = re.compile(rb"%PDF-\d")
+PICTURE = "a picture"
 _MAGIC = (
     (b"\x7fELF", "a program"),
     (b"MZ\x90", "a program"),
-    (b"\x89PNG\r\n", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
-    (b"BM", "a picture"),
-    (b"II*\x00", "a picture"),
-    (b"MM\x00*", "a picture"),
-    (b"\x00\x00\x01\x00", "a picture"),
+    (b"\x89PNG\r\n", PICTURE),
+    (b"\xff\xd8\xff", PICTURE),
+    (b"GIF8", PICTURE),
+    (b"BM", PICTURE),
+    (b"II*\x00", PICTURE),
+    (b"MM\x00*", PICTURE),
+    (b"\x00\x00\x01\x00", PICTURE),
     (b"GGUF", "a model (GGUF)"),
     (b"SQLite format 3\x00", "a database"),
     (b"\x1f\x8b", "a compressed archive"),

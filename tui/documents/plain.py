@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui.documents.code.outline import code_headings
 from tui.documents.encodings import decode
 from tui.documents.headings import markdown_headings
-from tui.documents.kinds import DOCUMENT_SUFFIXES, is_html, known_format, text_kind
+from tui.documents.kinds import DOCUMENT_SUFFIXES, PICTURE, is_html, known_format, text_kind
 from tui.documents.model import Document, Heading, Span
 from tui.documents.refusal import Refusal
 from tui.documents.tables import markdown_tables
@@ -21,7 +21,8 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
     head = data[:_HEAD]
     form = known_format(head, name)
     if form is not None:
-        raise Refusal(f"is {form}, not text.", _remedy(name))
+        remedy = "Read the letters on it by OCR: --ocr." if form == PICTURE else _remedy(name)
+        raise Refusal(f"is {form}, not text.", remedy)
     decoded = decode(data, encoding)
     if not decoded.text.strip():
         raise Refusal("holds nothing but white space.", "Give a file with text in it.")

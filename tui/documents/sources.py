@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tui.documents.clean import name_safe
-from tui.documents.kinds import file_format
+from tui.documents.kinds import PICTURE, file_format, known_format
 from tui.documents.model import Document
 from tui.documents.options import ReadOptions
 from tui.documents.refusal import Refusal
@@ -76,6 +76,10 @@ def read_bytes(data: bytes, path: str, name: str, options: ReadOptions) -> Docum
         from tui.documents.delimited import read_delimited
 
         return read_delimited(data, path, name, options)
+    if options.ocr and known_format(data[:512], name) == PICTURE:
+        from tui.documents.picture import read_picture_file
+
+        return read_picture_file(data, path, name, options)
     from tui.documents.plain import read_plain
 
     return read_plain(data, path, name, options.encoding or None)

@@ -95,8 +95,8 @@ def choose(known: Sequence[Recognizer], languages: str) -> Recognizer:
 
 def read_picture(
     engine: Recognizer, languages: str, picture: bytes, *, dpi: int = 0, seconds: float = PAGE_S
-) -> Reading:
-    """The letters in `picture` (PNM, PNG, JPEG, TIFF, …) of `dpi` dots an inch (0: as the file says).
+) -> list[Reading]:
+    """The letters on each page of `picture` (PNM, PNG, JPEG, TIFF, …) of `dpi` dots an inch (0: as the file says).
 
     Raises OcrFailed: too slow, too large for the memory, no picture.
     """
@@ -183,20 +183,25 @@ def _run(engine: Recognizer, arguments: Sequence[str], given: bytes, seconds: fl
     return (out or err).decode("utf-8", "replace")
 
 
-def _from_table(table: str) -> Reading:
-    """Its table of words as text: a line for a line, a blank line between paragraphs."""
+def _from_table(table: str) -> list[Reading]:
+    """Its table of words as one text for each page: a line for a line, a blank line between paragraphs."""
+    rows = [cells for line in table.splitlines()[1:] if len(cells := line.split("\t", 11)) == 12]
+    found: dict[str, list[list[str]]] = {}
+    for cells in rows:
+        words = found.setdefault(cells[1], [])
+        if cells[0] == _WORD_LEVEL and cells[11].strip():
+            words.append(cells)
+    return [_from_words(words) for words in found.values()] or [Reading("", 0.0)]
+
+
+def _from_words(words: Sequence[Sequence[str]]) -> Reading:
     parts: list[str] = []
-    confidences: list[float] = []
-    paragraph = line = ""
-    for row in table.splitlines()[1:]:
-        cells = row.split("\t", 11)
-        if len(cells) < 12 or cells[0] != _WORD_LEVEL or not cells[11].strip():
-            continue
-        in_paragraph, in_line = " ".join(cells[1:4]), " ".join(cells[1:5])
+    paragraph: Sequence[str] = ()
+    line: Sequence[str] = ()
+    for cells in words:
         if parts:
-            parts.append("\n\n" if in_paragraph != paragraph else "\n" if in_line != line else " ")
-        paragraph, line = in_paragraph, in_line
+            parts.append("\n\n" if cells[2:4] != paragraph else "\n" if cells[2:5] != line else " ")
+        paragraph, line = cells[2:4], cells[2:5]
         parts.append(cells[11].strip())
-        confidences.append(float(cells[10]))
     text = _BETWEEN_WIDE.sub("", "".join(parts))
-    return Reading(text, sum(confidences) / len(confidences) if confidences else 0.0)
+    return Reading(text, sum(float(cells[10]) for cells in words) / len(words) if words else 0.0)

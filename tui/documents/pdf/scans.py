@@ -11,27 +11,14 @@ from typing import Any
 import msgspec
 from pypdfium2 import PdfiumError
 
-from tui.documents.clean import pages
-from tui.documents.scripts import language_of, language_of_script
-from tui.documents.tesseract import (
-    OcrFailed,
-    Reading,
-    Recognizer,
-    choose,
-    end_all,
-    read_picture,
-    recognizers,
-    script_of,
-)
+from tui.documents.ocr import UNSURE, recognizer_for, sentences
+from tui.documents.tesseract import OcrFailed, Reading, Recognizer, end_all, read_picture
 
-AUTO = "auto"
 _DPI = 300
 _LEAST_DPI = 36
 # A page larger than A3 at 300 dpi is drawn more coarsely: 40 million grey dots are 40 MB.
 _MOST_DOTS = 40_000_000
 _MOST_AT_ONCE = 4
-# Upside-down pages were read with 42 %, sound ones with 85-96 %.
-_UNSURE = 60.0
 
 
 class Scans(msgspec.Struct, frozen=True):
@@ -62,11 +49,7 @@ def read_scans(document: Any, numbers: Sequence[int], languages: str, sample: st
     document, or without one the script that the first page shows, or English. Raises Refusal when there is no
     tesseract, or none with the language.
     """
-    known = recognizers()
-    note = ""
-    if languages == AUTO:
-        languages, note = _language(known, document, numbers, sample)
-    engine = choose(known, languages)
+    engine, languages, note = recognizer_for(languages, sample, lambda: _picture(document, numbers[0]))
     read: dict[int, Reading] = {}
     failed: dict[int, str] = {}
     for number, outcome in _outcomes(document, numbers, engine, languages):
@@ -76,7 +59,7 @@ def read_scans(document: Any, numbers: Sequence[int], languages: str, sample: st
             failed[number] = outcome
     return Scans(
         {number: reading.text for number, reading in read.items() if reading.text},
-        tuple(_sentences(read, failed, f"tesseract {engine.version}, {languages}{note}")),
+        tuple(sentences(read, failed, f"tesseract {engine.version}, {languages}{note}")),
         frozenset(numbers),
     )
 
@@ -116,12 +99,17 @@ def _finished(number: int, future: Future[Reading]) -> tuple[int, Reading | str]
 
 
 def _read(engine: Recognizer, languages: str, picture: _Picture) -> Reading:
-    reading = read_picture(engine, languages, picture.upright(), dpi=picture.dpi)
-    if reading.text and reading.confidence >= _UNSURE:
+    reading = read_picture(engine, languages, picture.upright(), dpi=picture.dpi)[0]
+    if reading.text and reading.confidence >= UNSURE:
         return reading
     # A sideways page it turns by itself, one that stands on its head it does not.
-    turned = read_picture(engine, languages, picture.upside_down(), dpi=picture.dpi)
+    turned = read_picture(engine, languages, picture.upside_down(), dpi=picture.dpi)[0]
     return max(reading, turned, key=lambda found: found.confidence)
+
+
+def _picture(document: Any, number: int) -> tuple[bytes, int]:
+    drawn = _drawn(document, number)
+    return drawn.upright(), drawn.dpi
 
 
 def _drawn(document: Any, number: int) -> _Picture:
@@ -147,45 +135,8 @@ def _drawn(document: Any, number: int) -> _Picture:
     return _Picture(b"P5 %d %d 255\n" % (columns, rows), dots[: columns * rows], round(scale * 72))
 
 
-def _language(known: Sequence[Recognizer], document: Any, numbers: Sequence[int], sample: str) -> tuple[str, str]:
-    """The language to read in, and a remark when another one would have been right."""
-    language = language_of(sample)
-    if not language:
-        looking = next((engine for engine in known if "osd" in engine.languages), None)
-        if looking is not None:
-            try:
-                picture = _drawn(document, numbers[0])
-            except OcrFailed:
-                # The page is named when its turn comes.
-                return "eng", ""
-            language = language_of_script(script_of(looking, picture.upright(), dpi=picture.dpi))
-    there = frozenset().union(*(engine.languages for engine in known))
-    if language in ("deu", "fra", "spa", "ita", "por", "nld") and language not in there:
-        # The letters are mostly the same ones.
-        return "eng", f" for want of {language}"
-    return language or "eng", ""
-
-
 def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
-
-
-def _sentences(read: dict[int, Reading], failed: dict[int, str], by: str) -> Iterator[str]:
-    seen = [number for number, reading in read.items() if reading.text]
-    if seen:
-        where, one = pages(seen)
-        yield f"{where.capitalize()} {'was' if one else 'were'} read by OCR ({by}); letters may be wrong."
-    unsure = [number for number in seen if read[number].confidence < _UNSURE]
-    if unsure:
-        yield f"OCR was unsure of most words on {pages(unsure)[0]}; do not rely on that text."
-    without = [number for number in read if not read[number].text]
-    if without:
-        yield f"OCR found no text on {pages(without)[0]}."
-    by_reason: dict[str, list[int]] = {}
-    for number, why in failed.items():
-        by_reason.setdefault(why, []).append(number)
-    for why, numbers in by_reason.items():
-        yield f"{pages(numbers)[0].capitalize()} could not be read by OCR ({why})."
