@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from tests.reading.conftest import paged
@@ -13,7 +15,8 @@ from tests.reading.test_ask_real import opened
 from tests.support.tiny_models import build
 from tui.context.runtime import Runtime
 from tui.documents.model import Document
-from tui.paths import Paths
+from tui.paths import Paths, get_paths
+from tui.reading.calls import Caller
 from tui.reading.events import ChunkDone, Finished, PlanMade, ReadingEvent, SummaryRestarted
 from tui.reading.results import SummaryOptions
 from tui.reading.summarize import summarize
@@ -28,7 +31,7 @@ ENDS = '+++\ntemperature = 1.0\nstop = ["e", "a", "t", "o", "n"]\n+++\n{{ text }
 
 def answers_that_end(paths: Paths) -> None:
     paths.prompts.mkdir(parents=True)
-    for kind in ("single", "map", "reduce", "final"):
+    for kind in ("single", "map", "refine", "reduce", "final"):
         (paths.prompts / f"summarize-{kind}.md").write_text(ENDS, encoding="utf-8")
 
 
@@ -157,3 +160,46 @@ async def test_the_length_the_user_named_is_kept(paths: Paths, tiny_models: Path
         assert isinstance(last, Finished)
         assert last.result.strategy == "single"
         assert last.result.completion_tokens <= 20 * attempts
+
+
+async def test_one_slot_and_no_cache_give_the_same_bytes_again(tmp_path: Path, tiny_models: Path) -> None:
+    """Two runs from nothing, each with a server and a home of its own."""
+    document = paged(6, 10)
+    found = []
+    for home in ("one", "two"):
+        own = get_paths({"LONGSCROLL_HOME": str(tmp_path / home)})
+        answers_that_end(own)
+        async with opened(own, build("llama", tiny_models), ctx_size=512) as runtime:
+            finished = await run(runtime, document, SummaryOptions(cache_prompt=False))
+            assert finished.result.strategy == "map-reduce"
+            assert finished.result.reused_chunks == 0
+            found.append(msgspec.structs.replace(finished.result, seconds=0.0))
+    assert found[0].summary.encode() == found[1].summary.encode()
+    assert found[0] == found[1]
+
+
+async def test_the_shared_head_is_processed_once_in_each_slot(paths: Paths, tiny_models: Path) -> None:
+    document = paged(12, 12)
+    paths.prompts.mkdir(parents=True)
+    head = " ".join(f"Rule {n} of this text is kept." for n in range(20))
+    body = ENDS.replace("+++\n", f'+++\nsystem = "{head}"\n', 1)
+    for kind in ("single", "map", "refine", "reduce", "final"):
+        (paths.prompts / f"summarize-{kind}.md").write_text(body, encoding="utf-8")
+    async with opened(paths, build("llama", tiny_models), ctx_size=1024, parallel=2) as runtime:
+        caller: list[Caller] = []
+
+        class Watched(Caller):
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                caller.append(self)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tui.reading.summarize.Caller", Watched)
+            finished = await run(runtime, document)
+        frame = await runtime.assembler.assemble([Message("system", head)])
+        spent = caller[0]
+        calls = finished.result.chunks + 1
+        assert calls > 4
+        assert spent.prompt_tokens + spent.retry_tokens == spent.timings.cache_n + spent.timings.prompt_n
+        # Each slot processes the head for its first call; the others find it there.
+        assert spent.timings.cache_n >= (calls - 2) * (len(frame.ids) - 16)
