@@ -114,8 +114,10 @@ def test_titles_and_levels_come_from_the_navigation() -> None:
 def test_titles_come_from_the_ncx_of_an_older_book() -> None:
     ncx = (
         '<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://x.example/ncx.dtd">'
-        '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint id="1"><navLabel>'
-        '<text>A &amp; B&nbsp;C & D</text></navLabel><content src="a.xhtml"/><navPoint id="2"><navLabel><text>Inner</text></navLabel>'
+        '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint id="1">'
+        "<navLabel>"
+        '<text>A &amp; B&nbsp;C & D</text></navLabel><content src="a.xhtml"/>'
+        '<navPoint id="2"><navLabel><text>Inner</text></navLabel>'
         '<content src="b.xhtml#s"/></navPoint></navPoint></navMap></ncx>'
     )
     manifest = item("a", "a.xhtml") + item("b", "b.xhtml") + item("t", "toc.ncx", NCX)
