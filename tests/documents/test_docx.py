@@ -183,6 +183,12 @@ def test_notes_and_comments_stand_after_what_refers_to_them() -> None:
     )
 
 
+def test_a_header_of_many_sections_is_unpacked_once() -> None:
+    head = part("w:hdr", paragraph("Head " + " ".join(str(number) for number in range(100_000))))
+    links = "<w:sectPr><w:headerReference r:id='header1'/></w:sectPr>" * 1000
+    assert read(docx(paragraph("Body") + links, others={"header1.xml": head})).text.count("Head") == 1
+
+
 def test_headers_and_footers_once_each() -> None:
     links = "".join(
         f"<w:sectPr><w:headerReference r:id='{name}'/><w:footerReference r:id='footer1'/></w:sectPr>"

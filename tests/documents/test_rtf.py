@@ -46,6 +46,7 @@ def read(inner: bytes, head: bytes = rb"\ansi\ansicpg1252\deff0" + FONTS) -> Doc
         (rb"{\uc0\u20013}x", "中x"),
         (rb"\u-10179?\u-8704?", "😀"),
         (rb"\u-10179?x", "\ufffdx"),
+        (rb"\u128512?\u-99999?x", "😀\ufffdx"),
         (rb"a\~b\_c\-d\{e\}\\f", "a\u00a0b\u2011cd{e}\\f"),
         (rb"\ldblquote q\rdblquote\emdash x", "“q”—x"),
     ],
@@ -92,6 +93,10 @@ def test_lists() -> None:
         rb"{\field{\*\fldinst HYPERLINK x}{\fldrslt link}}"
     ).text
     assert text == "- dot\n  2.1 number\n- old\n\nlink\n"
+
+
+def test_a_list_as_deep_as_no_list_is() -> None:
+    assert len(read(rb"\pard\ilvl2000000000{\listtext 1.\tab}deep\par").text) < 40
 
 
 def test_tables() -> None:
@@ -150,10 +155,11 @@ def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes() -> None:
         assert "cut off" in document.warnings[0]
 
 
-def test_what_comes_after_the_end_is_told() -> None:
-    assert read_rtf(rb"{\rtf1 One} two", "a", "a").warnings == (
-        "What comes after the end of the document was not read.",
-    )
+def test_what_comes_after_the_end_is_read_and_told() -> None:
+    document = read_rtf(rb"{\rtf1 One\par} two\par}", "a", "a")
+    assert document.text == "One\n\ntwo\n"
+    (warning,) = document.warnings
+    assert "closes before its end" in warning
     assert read_rtf(b"{\\rtf1 One}\r\n\x00", "a", "a").warnings == ()
 
 

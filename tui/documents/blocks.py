@@ -13,6 +13,7 @@ from tui.documents.model import Heading, Table
 
 BlockKind = Literal["paragraph", "heading", "item", "table"]
 _MARKS = 6
+_DEEPEST = 8
 _BREAK = " <br> "
 _SPACES = re.compile(r"[ \t]+(?=\n|\Z)")
 _LINES = re.compile(r"\s*\n\s*")
@@ -47,7 +48,7 @@ def paragraph(text: str) -> Block:
 
 def item(label: str, text: str, level: int) -> Block:
     """A list item: `label` (`-`, `1.`, `a)`) before its text, lines after the first one indented like it."""
-    lead = "  " * level + label + " "
+    lead = "  " * min(level, _DEEPEST) + label + " "
     return Block("item", lead + _SPACES.sub("", text).strip().replace("\n", "\n" + " " * len(lead)), level)
 
 

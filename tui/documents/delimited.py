@@ -23,7 +23,7 @@ _AGREEING = 0.5
 _LONGEST_TITLE = 80
 _MOST_NAMED = 20
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_EXCEL = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.I)
+_EXCEL = re.compile(r"sep=([^\s\"]|\t)(?:\r\n|\r|\n)", re.I)
 _FIGURE = re.compile(
     r"[-+(]?\s*[$€£¥]?\s*\d[\d\s.,'’]*(?:e[-+]?\d+)?\s*[%$€£¥)]?"  # amounts
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?"  # dates

@@ -112,8 +112,8 @@ class _Word:
     def _page_stories(self, kind: str) -> list[Block]:
         """What is printed above or below the pages, each distinct text once, in the order of the sections."""
         found: dict[str, None] = {}
-        for reference in self._root.iter(f"w:{kind}Reference"):
-            link = self._relations.get(reference.get("r:id", ""))
+        links = [self._relations.get(mark.get("r:id", "")) for mark in self._root.iter(f"w:{kind}Reference")]
+        for link in dict.fromkeys(links):
             if link is None or link.external:
                 continue
             try:

@@ -51,7 +51,7 @@ def _warnings(walk: Walk) -> list[str]:
     if walk.open_groups:
         found.append("It ends in the middle: it is damaged or was cut off, and was read as far as it goes.")
     if walk.rest:
-        found.append("What comes after the end of the document was not read.")
+        found.append("It closes before its end; what comes after was read too, but may have lost its form.")
     for key, one, many, words in _LEFT_OUT:
         if count := walk.counts[key]:
             found.append(f"{plural(count, one, many)} {'was' if count == 1 else 'were'} {words}.")

@@ -55,7 +55,7 @@ class Walk:
         self.unknown_symbols = 0
         self.open_groups = 0
         self.rest = False
-        """Whether more came after the end of the document."""
+        """Whether more came after the end of the document; it is read as well."""
         self._page = 1252
         self._default_font: int | None = None
         self._state = _State()
@@ -80,11 +80,12 @@ class Walk:
         for kind, content, number in tokens(data):
             if kind == "open":
                 self._open()
-            elif kind == "close":
+                continue
+            if kind == "close":
                 self._close()
-            elif self._ended:
-                self.rest = self.rest or bool(content.strip())
-            elif kind == "word":
+                continue
+            self.rest = self.rest or (self._ended and not self._stack and bool(content.strip()))
+            if kind == "word":
                 self._word(content.decode("ascii"), number)
             elif kind == "symbol":
                 self._symbol(content.decode("latin-1"))
@@ -258,7 +259,8 @@ class Walk:
             if 0 <= code <= 0xFFFF:
                 self._units.append(code)
             else:
-                self._put(chr(code) if code <= 0x10FFFF else "\ufffd")
+                # Some programs write characters beyond the first 65,536 as one number.
+                self._put(chr(code) if 0xFFFF < code <= 0x10FFFF else "\ufffd")
         self._skip = self._state.skip_after_unicode
 
     # Text
