@@ -96,7 +96,10 @@ class _Counter:
     source: str = "local"
     exact: bool = True
 
+    known: dict[int, str] = field(default_factory=dict)
+
     async def encode(self, text: str) -> list[int]:
+        self.known |= {hash(word): word for word in words(text)}
         return [hash(word) for word in words(text)]
 
     async def count(self, text: str) -> int:
@@ -126,6 +129,8 @@ class _Client:
     numbers: Any = field(default_factory=itertools.count)
     alive: bool = True
     generation: int = 0
+    known: dict[int, str] = field(default_factory=dict)
+    """Words by their token, of all that was counted."""
 
     async def health(self) -> str:
         return "ok" if self.alive else "unreachable"
@@ -141,7 +146,8 @@ class _Client:
     async def complete(
         self, ids: Sequence[int], *, max_tokens: int, sampling: Sampling, id_slot: int, **_: object
     ) -> AsyncGenerator[StreamEvent, None]:
-        async with contextlib.aclosing(self._answer("(continued)", len(ids), max_tokens, sampling, id_slot)) as events:
+        text = "".join(self.known[token] for token in ids) if sampling.json_schema else "(continued)"
+        async with contextlib.aclosing(self._answer(text, len(ids), max_tokens, sampling, id_slot)) as events:
             async for event in events:
                 yield event
 
@@ -186,7 +192,7 @@ class ScriptedRuntime:
         self.parallel = parallel
         self.counter = _Counter()
         self.assembler = _Assembler(self.counter)
-        self.client = _Client(n_ctx, model)
+        self.client = _Client(n_ctx, model, known=self.counter.known)
         self.settings = Settings()
         self.paths = paths
         self.store = Store(paths)
