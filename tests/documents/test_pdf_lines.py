@@ -165,6 +165,14 @@ def test_printed_hyphens_of_other_readers() -> None:
     ]
 
 
+def test_arabic_letters_before_vowel_marks() -> None:
+    right = "الخليّة المعقّدة البشريّ، العمليّة القلبيّة الطبيعيّة"
+    wrong = "يلخلاّة قعملاّدة يرشبلا،ّ يلمعلاّة يبلقلاّة يعيبطلاّة"
+    assert mend_pages([wrong]) == [right]
+    assert mend_pages([right]) == [right]
+    assert mend_pages(["يلخلاّة"]) == ["يلخلاّة"]
+
+
 def test_overprinted_lines() -> None:
     assert without_overprint("TTTTeeeesssstttt oooonnnneeee\nbook\nllllllllllll") == "Test one\nbook\nllllllllllll"
     assert without_overprint("BBoolldd wwoorrddss\naabb") == "Bold words\naabb"

@@ -20,6 +20,12 @@ _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _LIGATURES = str.maketrans(
     {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 )
+# pdfium takes a vowel mark for the end of a run from right to left and leaves the letters before it as they are drawn.
+_BEFORE_MARK = re.compile(
+    "(?<![\u0621-\u06d3])([\u0621-\u064a\u0671-\u06d3]{2,})([\u060c\u061b.]?)([\u064b-\u0652\u0670]+)"
+)
+_ARTICLE = "\u0627\u0644"
+_FEW_ARTICLES = 5
 # Letters that are set apart come with spaces between them; between words of Chinese a space may be meant.
 _HAN = r"[\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff]"
 _SPACED = re.compile(rf"(?<={_HAN}) (?={_HAN})")
@@ -66,8 +72,21 @@ def mend_pages(raw: Sequence[str]) -> list[str]:
     follows looks like a name or a number (`COVID-19`), or in a chain (`state-of-the-art`). 80-95 % right on novel
     text; joined is the better guess.
     """
+    raw = [_with_marks_in_place(text) for text in raw] if _marks_misplaced(raw) else raw
     decide = _Hyphens(raw) if any(_SOFT in text or "\x02" in text for text in raw) else None
     return [_clean(decide.mend(text) if decide else text) for text in raw]
+
+
+def _marks_misplaced(raw: Sequence[str]) -> bool:
+    """Whether the letters before a vowel mark stand in reverse: Arabic words then end in the article, not begin."""
+    words = [match[1] for text in raw for match in _BEFORE_MARK.finditer(text) if len(match[1]) > 2]
+    ending = [word for word in words if word.endswith(_ARTICLE[::-1])]
+    starting = [word for word in words if word.startswith(_ARTICLE)]
+    return len(ending) >= _FEW_ARTICLES and len(ending) > 3 * len(starting)
+
+
+def _with_marks_in_place(text: str) -> str:
+    return _BEFORE_MARK.sub(lambda match: f"{match[1][::-1]}{match[3]}{match[2]}", text)
 
 
 class _Hyphens:
