@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.reading.answers import bare, circles, notes, problem, tidy
+from tui.reading.answers import bare, circles, notes, once, problem, tidy
 
 INSTRUCTION = (
     "You write short notes on a text. What does this text say? Write 5 full sentences with its most important facts, "
@@ -97,3 +97,24 @@ def test_only_one_list_mark_goes(line: str, left: str) -> None:
 
 def test_a_summary_keeps_its_form() -> None:
     assert tidy("<text>\n# Title\n\n- one  \n</text>\n") == "# Title\n\n- one"
+
+
+def test_sentences_said_twice_are_kept_once() -> None:
+    points = ["It fell in 1901 [2]. Nobody came.", "Nobody came. [3]", "It fell in 1901. It was rebuilt. [4]"]
+    assert once(points) == ["It fell in 1901 [2]. Nobody came.", "It was rebuilt. [4]"]
+
+
+def test_that_there_is_nothing_to_say_is_no_note() -> None:
+    for said in (
+        "No changes are needed.",
+        "There are no new facts to add.",
+        "Nothing new.",
+        "没有新的信息。",
+        "As an AI, I cannot.",
+    ):
+        assert notes(f"1. {said}") == [], said
+    for said in (
+        "There were no changes in the price of oil.",
+        "No further information was given by the crew on Monday.",
+    ):
+        assert notes(f"1. {said}") == [said]

@@ -9,6 +9,7 @@ import pytest
 from tests.reading.conftest import MakeRuntime, paged
 from tests.reading.running import run
 from tui.errors import UsageProblem
+from tui.reading.foreign import SENTENCES
 from tui.reading.prompts import KINDS, load_summary_prompts, prompt_sets
 from tui.reading.results import SummaryOptions
 
@@ -52,3 +53,11 @@ async def test_the_set_and_the_length_reach_the_model(scripted: MakeRuntime) -> 
     assert all("facts" in call.text for call in runtime.calls)
     [final] = [call for call in runtime.calls if "End of the notes" in call.text]
     assert "List the 3 most important facts" in final.text
+
+
+def test_a_text_in_another_language_is_answered_in_it() -> None:
+    chinese = "".join(SENTENCES["zh"])
+    assert "in Chinese" in load_summary_prompts(None, SummaryOptions(), chinese).instruction("map", 5)
+    assert "in German" in load_summary_prompts(None, SummaryOptions(language="German"), chinese).instruction("map", 5)
+    english = load_summary_prompts(None, SummaryOptions(), " ".join(SENTENCES["en"]))
+    assert english.language == ""

@@ -9,7 +9,7 @@ import pytest
 from tests.reading.conftest import MakeRuntime, paged
 from tests.reading.running import run, streamed
 from tests.reading.scripted import Call, Say, sensible
-from tui.documents.model import Document, Span
+from tui.documents.model import Document, Span, Table
 from tui.reading.events import Finished
 from tui.reading.notes import Ids, Note, parents_of, place_notes
 from tui.reading.results import SummaryOptions
@@ -164,3 +164,33 @@ def test_numbers_of_notes_are_believed_unless_the_words_speak_against_them() -> 
     assert parents_of("Der Wärter ging fort.", [3], notes) == [notes[2]]
     assert parents_of("Built in 1858, the tower fell in the storm of 1901.", [1, 2], notes) == notes[:2]
     assert parents_of("Elephants bathe.", [], notes) == []
+
+
+async def test_chinese_statements_are_traced(scripted: MakeRuntime) -> None:
+    pages = ["灯塔建于1858年，由林德设计。天气很好。\n", "1901年的风暴摧毁了灯塔。管理员搬到了城里。\n"]
+    spans = (Span("page", "1", 1, 0, len(pages[0])), Span("page", "2", 2, len(pages[0]), len("".join(pages))))
+    document = Document(path="a.pdf", name="a.pdf", kind="pdf", text="".join(pages), spans=spans)
+    said = "灯塔于1858年由林德设计建成。灯塔在1901年被风暴摧毁。"
+    runtime = scripted(lambda call: Say(said), n_ctx=2048)
+    finished, _ = await run(runtime, document)
+    assert finished.result.summary == "灯塔于1858年由林德设计建成 [p. 1]。灯塔在1901年被风暴摧毁 [p. 2]。"
+    assert "in Chinese" in runtime.calls[0].text
+
+
+async def test_the_head_of_a_table_stands_before_its_later_rows(scripted: MakeRuntime) -> None:
+    header = "| Unit | Crew | Cost |\n| --- | --- | --- |\n"
+    text = header + "".join(f"| pump {n} | crew from Ansel {n} | {n}00 pounds |\n" for n in range(400))
+    document = Document(
+        path="a.md",
+        name="a.md",
+        kind="markdown",
+        text=text,
+        spans=(Span("file", "a.md", 1, 0, len(text)),),
+        tables=(Table(0, len(header), len(text)),),
+    )
+    runtime = scripted(n_ctx=1024)
+    finished, _ = await run(runtime, document, IN_PARTS)
+    maps = [call for call in runtime.calls if call.kind == "map"]
+    assert len(maps) > 4
+    assert all(call.body.startswith(header) for call in maps)
+    assert finished.result.coverage.fraction == 1.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from tui.reading.bracketed import uncited
 from tui.reading.extractive import sentences, units
+from tui.reading.sentencing import sentence_ranges
 
 # One list mark, with a heading's mark before it; what follows, such as a date, belongs to the line.
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+)?(?:[-*•·–]+\s+|\(?\d{1,2}[.):]\s+|\d{1,2}、\s*|[IVX]{1,5}\.\s+)?")
@@ -181,6 +183,26 @@ class Support:
         share = sum(word[:_STEM] in self._stems for word in telling) / len(telling)
         strange = any(word.isdigit() and len(word) > 2 and word not in self._words for word in telling)
         return share >= (_SHARE_WITH_STRANGE_NUMBER if strange else _SHARE)
+
+
+def once(points: Sequence[str]) -> list[str]:
+    """Points without the sentences that an earlier one has said already; those that say nothing else are left out."""
+    said: set[tuple[str, ...]] = set()
+    kept: list[str] = []
+    for point in points:
+        # A sentence with the brackets behind it.
+        starts = [0, *(start for start, _ in sentence_ranges(point)[1:]), len(point)]
+        parts = []
+        for start, end in itertools.pairwise(starts):
+            words = tuple(units(uncited(point[start:end])))
+            if words not in said:
+                parts.append(point[start:end])
+            if words:
+                said.add(words)
+        text = "".join(parts).strip()
+        if units(uncited(text)):
+            kept.append(text)
+    return kept
 
 
 def tidy(summary: str) -> str:

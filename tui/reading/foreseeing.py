@@ -53,7 +53,7 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 async def foresee(runtime: Runtime, document: Document, options: SummaryOptions = _DEFAULTS) -> Foreseen:
     """What `summarize` would do now. Raises what it would raise before its first call."""
     check(document, options)
-    prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, options)
+    prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, options, document.text)
     tokens = await runtime.counter.count(document.text)
     budget = await make_budget(runtime, prompts)
     whole = await in_one_pass(runtime, prompts, budget, document, options, tokens)

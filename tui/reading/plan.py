@@ -138,7 +138,7 @@ async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
         # Two sheets and an answer always fit a merge.
         sources=max(0, min(_SOURCES, (free - 3 * reply) // 2 - notes * _LABEL)),
         summary=min(wanted, max(share, note)),
-        single=max(1, min(single, max(context // 4, single if asked_for else 0))),
+        single=max(1, min(single, max(context // 4, prompts.options.max_tokens, context // 2 if prompts.words else 0))),
         frames=frames,
         margin=margin,
         lacking=lacking,

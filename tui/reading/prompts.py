@@ -6,6 +6,7 @@ the document's text follows, and a short reminder stands after it, where small m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,9 @@ import msgspec
 
 from tui.documents.model import Document
 from tui.errors import UsageProblem
+from tui.reading.languages import language_of
 from tui.reading.results import SummaryOptions
+from tui.reading.terms import terms
 from tui.server.types import Message, Sampling
 from tui.templates import Template, load_template, template_names
 
@@ -29,6 +32,19 @@ _FEWEST_NOTES, _MOST_NOTES = 3, 12
 _WORDS = {"short": 100, "medium": 250, "long": 600}
 _WORDS_PER_POINT = 22
 _FEWEST_POINTS, _POINTS, _MOST_POINTS = 3, 8, 40
+_LANGUAGES = {
+    **{"zh": "Chinese", "ja": "Japanese", "de": "German", "fr": "French", "es": "Spanish", "ru": "Russian"},
+    **{
+        "hangul": "Korean",
+        "arabic": "Arabic",
+        "hebrew": "Hebrew",
+        "greek": "Greek",
+        "thai": "Thai",
+        "devanagari": "Hindi",
+    },
+}
+"""A model asked in English about a Chinese text may answer in English; so it is told."""
+_SAMPLE, _SAMPLES = 4000, 16
 _TOKENS_PER_WORD = 2.5
 """Room for a summary of so many words: English takes 1.4 tokens a word, other languages more."""
 
@@ -38,6 +54,13 @@ class SummaryPrompts(msgspec.Struct, frozen=True):
 
     templates: dict[Kind, Template]
     options: SummaryOptions
+    spoken: str = ""
+    """Language of the document, in a word, where it is told to the model; it is answered in when no other is wanted."""
+
+    @property
+    def language(self) -> str:
+        """Language of the answers, in a word; empty where it goes without saying."""
+        return self.options.language.strip() or self.spoken
 
     @property
     def words(self) -> int:
@@ -69,7 +92,7 @@ class SummaryPrompts(msgspec.Struct, frozen=True):
             ids=ids,
             words=self.words,
             points=self.points,
-            language=self.options.language.strip(),
+            language=self.language,
             focus=self.options.focus.strip(),
         )
         return with_system(template, body)
@@ -104,8 +127,8 @@ def prompt_sets(user_dir: Path | None) -> list[str]:
     return sorted(found)
 
 
-def load_summary_prompts(user_dir: Path | None, options: SummaryOptions) -> SummaryPrompts:
-    """The set that `options.prompt` names; what it lacks comes from `summarize`.
+def load_summary_prompts(user_dir: Path | None, options: SummaryOptions, text: str = "") -> SummaryPrompts:
+    """The set that `options.prompt` names; what it lacks comes from `summarize`. `text` is what will be summarized.
 
     Raises UsageProblem when there is no such set, or a template is wrong, or does not put the text anywhere.
     """
@@ -118,7 +141,7 @@ def load_summary_prompts(user_dir: Path | None, options: SummaryOptions) -> Summ
         kind: load_template(f"{named if f'{named}-{kind}' in there else DEFAULT_SET}-{kind}", user_dir)
         for kind in KINDS
     }
-    prompts = SummaryPrompts(templates, options)
+    prompts = SummaryPrompts(templates, options, _spoken(text))
     mark = "7c0ffee-longscroll"
     for kind, template in prompts.templates.items():
         if not any(mark in message.content for message in prompts.messages(kind, mark, 3)):
@@ -127,6 +150,13 @@ def load_summary_prompts(user_dir: Path | None, options: SummaryOptions) -> Summ
                 "Put {{ text }} into it where it belongs.",
             )
     return prompts
+
+
+def _spoken(text: str) -> str:
+    """The language of a text as models know it; empty for English, in which they are asked, and where it is unclear."""
+    step = max(_SAMPLE, len(text) // _SAMPLES)
+    sample = " ".join(text[start : start + _SAMPLE] for start in range(0, len(text), step))
+    return _LANGUAGES.get(language_of(Counter(terms(sample))), "")
 
 
 def notes_for(tokens: int) -> int:

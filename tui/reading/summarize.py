@@ -117,7 +117,7 @@ class _Run:
         self._started = time.perf_counter()
         document, runtime = self._document, self._runtime
         check(document, self._options)
-        prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, self._options)
+        prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, self._options, document.text)
         self._tokens = await runtime.counter.count(document.text)
         budget = await make_budget(runtime, prompts)
         whole = await in_one_pass(runtime, prompts, budget, document, self._options, self._tokens)

@@ -72,7 +72,7 @@ def _judge(
     good = answers.tidy(text)
     if as_list and ended:
         found = answers.notes(text, instruction)
-        points = support.borne_out(found[:-1] if reply.stopped else found)
+        points = answers.once(support.borne_out(found[:-1] if reply.stopped else found))
         good = answers.as_text(points)
         if not points:
             trouble = trouble or "most of the answer was not in the text"
@@ -207,8 +207,20 @@ class Writer:
             sampling = msgspec.structs.replace(sampling, stop=(*sampling.stop, f"\n{self._prompts.points + 1}."))
             self._emit(SummaryDelta(text))
         room = min(room, self._runtime.n_ctx - len(prompt.ids))
+        said = ""
+
+        def from_there(reason: str) -> None:
+            self._emit(SummaryRestarted(reason))
+            self._emit(SummaryDelta(text + said))
+
         reply = await self._caller.call(
-            prompt, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream, retry=attempt > 0
+            prompt,
+            max_tokens=room,
+            sampling=sampling,
+            id_slot=0,
+            on_event=self._stream,
+            retry=attempt > 0,
+            on_again=from_there,
         )
         said, whole = reply.text, reply
         # A length the user named is kept.
@@ -216,7 +228,13 @@ class Writer:
             if reply.ended or not said.strip() or answers.circles(said):
                 break
             reply = await self._caller.go_on(
-                prompt, said, max_tokens=room, sampling=sampling, id_slot=0, on_event=self._stream
+                prompt,
+                said,
+                max_tokens=room,
+                sampling=sampling,
+                id_slot=0,
+                on_event=self._stream,
+                on_again=from_there,
             )
             said += reply.text
         # Whether the document was evaluated as planned is the first call's to say, the end is the last one's.
