@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from tui.context.diagnosed import diagnosed
 from tui.server.client import AGAIN
 from tui.server.errors import ServerGone, StreamBroken
 
@@ -30,7 +31,7 @@ async def again(
             return await work()
         except ServerGone as error:
             if attempt == AGAIN:
-                raise
+                raise await diagnosed(runtime, error) from error
             await runtime.revive(error, generation)
             if runtime.client.generation == generation:
                 if lived_on or not isinstance(error, StreamBroken):

@@ -12,7 +12,7 @@ from tui.context.again import again
 from tui.context.prompt import Prompt
 from tui.context.send import send
 from tui.reading.answers import circles
-from tui.server.errors import ServerGone, StreamBroken
+from tui.server.errors import StreamBroken
 from tui.server.types import (
     FinishReason,
     PromptProgress,
@@ -70,8 +70,6 @@ class Caller:
         """Prompt tokens of calls that were made again; not part of `prompt_tokens`."""
         self.timings = Timings()
         """Of all calls together: tokens that were really processed, and the milliseconds of each call added up."""
-        self.on_again: Callable[[str], None] | None = None
-        """Told why a call begins again."""
 
     async def call(
         self,
@@ -82,6 +80,7 @@ class Caller:
         id_slot: int,
         on_event: OnEvent | None = None,
         retry: bool = False,
+        on_again: Callable[[str], None] | None = None,
     ) -> Reply:
         """Send and read to the end. DoesNotFit, with nothing sent, when it does not; the other errors are the server's.
 
@@ -91,12 +90,8 @@ class Caller:
         return await again(
             self.runtime,
             lambda: self._once(prompt, max_tokens, sampling, id_slot, on_event, retry=retry),
-            before=self._begin_again if self.on_again is not None else None,
+            before=None if on_again is None else lambda error: on_again(error.what),
         )
-
-    def _begin_again(self, error: ServerGone) -> None:
-        if self.on_again is not None:
-            self.on_again(error.what)
 
     async def _once(
         self,
@@ -177,6 +172,7 @@ class Caller:
         sampling: Sampling,
         id_slot: int,
         on_event: OnEvent | None = None,
+        on_again: Callable[[str], None] | None = None,
     ) -> Reply:
         """Continue an answer that stopped at its limit, from exactly what it said."""
         ids = (*prompt.ids, *await self.runtime.counter.encode(said))
@@ -185,7 +181,13 @@ class Caller:
         if room <= 0:
             return Reply(text="", finish="context", planned=0, evaluated=0, reasoned=False)
         return await self.call(
-            longer, max_tokens=room, sampling=sampling, id_slot=id_slot, on_event=on_event, retry=True
+            longer,
+            max_tokens=room,
+            sampling=sampling,
+            id_slot=id_slot,
+            on_event=on_event,
+            retry=True,
+            on_again=on_again,
         )
 
 
