@@ -1,4 +1,4 @@
-"""Summaries that models write in odd ways: each comes out whole, with places, and nothing invented stays in brackets."""
+"""Summaries that models write in odd ways: each comes out with places, and nothing invented stays in brackets."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ from tui.reading.notes import Sheet, notes_of, parents_of
 from tui.reading.results import Content, Statement
 from tui.reading.sentencing import Range, merged
 from tui.reading.statements import Said, pieces_of, written
-from tui.reading.tracing import Sources
+from tui.reading.tracing import Sources, containment
 
 _CODE = frozenset({"code", "tree", "notebook"})
+_REPEATS = 0.6
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +36,16 @@ def placed(document: Document, summary: str, sheets: Sequence[Sheet] | None) -> 
     """
     pieces = pieces_of(summary, code=document.kind in _CODE)
     said = [piece.said for piece in pieces if piece.said is not None]
-    ranges = _from_document(document, said) if sheets is None else _from_notes(document, said, sheets)
-    measured = measure(document, [Claim(text=one.text, ranges=own) for one, own in zip(said, ranges, strict=True)])
+    traced = _from_document(document, said) if sheets is None else _from_notes(document, said, sheets)
+    measured = measure(document, [Claim(text=one.text, ranges=own) for one, (own, _) in zip(said, traced, strict=True)])
     places = Places(document)
     statements = []
-    for one, own, verdict in zip(said, ranges, measured.verdicts, strict=True):
+    for one, (own, repeats), verdict in zip(said, traced, measured.verdicts, strict=True):
         supported = verdict.supported
         if supported and not own:
             supported = False  # its words are somewhere, but no place can be named
+        elif supported is False and repeats:
+            supported = None  # it says what a note says, in other words than the document
         statements.append(
             Statement(
                 text=one.text,
@@ -59,27 +62,32 @@ def placed(document: Document, summary: str, sheets: Sequence[Sheet] | None) -> 
     return Placed(text=text, statements=tuple(statements), content=content)
 
 
-def _from_document(document: Document, said: Sequence[Said]) -> list[tuple[Range, ...]]:
+_Traced = tuple[tuple[Range, ...], bool]
+"""The places of a statement, and whether it repeats a note whose own words are not the document's."""
+
+
+def _from_document(document: Document, said: Sequence[Said]) -> list[_Traced]:
     """The sentences of the document that bear each statement out."""
     sources = Sources(document.text)
-    return [_traced(sources, one.text) for one in said]
+    return [(_traced(sources, one.text), False) for one in said]
 
 
-def _from_notes(document: Document, said: Sequence[Said], sheets: Sequence[Sheet]) -> list[tuple[Range, ...]]:
+def _from_notes(document: Document, said: Sequence[Said], sheets: Sequence[Sheet]) -> list[_Traced]:
     """The places of the notes that each statement comes from, narrowed to the sentences that bear it out."""
     notes = notes_of(sheets)
     everywhere: Sources | None = None
-    found: list[tuple[Range, ...]] = []
+    found: list[_Traced] = []
     for one in said:
         parents = parents_of(one.text, one.ids, notes)
         if parents:
             union = merged([own for parent in parents for own in parent.ranges])
             trace = Sources(document.text, union).trace(one.text)
-            found.append(merged(trace.ranges) if trace.good else union)
+            repeats = any(containment(one.text, parent.text) >= _REPEATS and not parent.narrowed for parent in parents)
+            found.append((merged(trace.ranges), False) if trace.good else (union, repeats))
             continue
         if everywhere is None:
             everywhere = Sources(document.text, merged([own for note in notes for own in note.ranges]))
-        found.append(_traced(everywhere, one.text))
+        found.append((_traced(everywhere, one.text), False))
     return found
 
 
