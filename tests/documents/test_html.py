@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import itertools
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
 from tui.documents.html.reader import read_html
 from tui.documents.html.xhtml import as_html
@@ -23,7 +29,7 @@ def read(page: str | bytes, encoding: str = "") -> Document:
         line = document.text[heading.start :].split("\n", 1)[0]
         assert f"{'#' * heading.level} " in line
     for table in document.tables:
-        assert document.text[table.start : table.end].lstrip("> ").startswith("|")
+        assert document.text[table.start : table.end].lstrip("> -:0123456789.").startswith("|")
         assert table.start <= table.header_end <= table.end
     return document
 
@@ -316,3 +322,98 @@ def test_a_page_by_its_path(tmp_path: Path) -> None:
     place.write_text("<h1>T</h1><p>x", encoding="utf-8")
     document = read_path(str(place), ReadOptions())
     assert (document.kind, document.text, len(document.sha256)) == ("html", "# T\n\nx", 64)
+
+
+# Nothing shown is lost
+
+TAGS = [
+    "p",
+    "div",
+    "span",
+    "b",
+    "h1",
+    "h3",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "thead",
+    "tbody",
+    "caption",
+    "blockquote",
+    "pre",
+    "code",
+    "a",
+    "sup",
+    "q",
+    "s",
+    "details",
+    "summary",
+    "section",
+    "form",
+    "label",
+    "button",
+    "textarea",
+    "center",
+    "font",
+    "svg",
+    "text",
+    "math",
+    "mrow",
+    "mi",
+    "msup",
+    "mfrac",
+    "msqrt",
+    "mtable",
+    "noscript",
+    "figure",
+    "figcaption",
+    "x-card",
+    "ruby",
+    "object",
+    "video",
+    "address",
+    "hr",
+    "br",
+    "i",
+    "kbd",
+    "fieldset",
+    "legend",
+    "menu",
+    "dir",
+    "article",
+    "template-like",
+]
+words = st.integers(0, 999).map(lambda number: f"w{number:03}x")
+trees = st.recursive(
+    words,
+    lambda inner: st.tuples(st.sampled_from(TAGS), st.lists(inner, max_size=5), st.booleans()),
+    max_leaves=30,
+)
+
+
+def written(tree: object) -> str:
+    if isinstance(tree, str):
+        return f"{tree} "
+    tag, children, closed = tree  # type: ignore[misc]
+    return f"<{tag}>{''.join(written(child) for child in children)}{f'</{tag}>' if closed else ''}"
+
+
+@given(st.lists(trees, min_size=1, max_size=6))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_word_that_the_parser_shows_is_in_the_text(page: list[object]) -> None:
+    source = "<!doctype html><body>" + "".join(written(tree) for tree in page)
+    body = LexborHTMLParser(source).body
+    shown = Counter(re.findall(r"w\d{3}x", body.text(separator=" ") if body else ""))
+    if not shown:
+        return
+    document = read(source)
+    assert Counter(re.findall(r"w\d{3}x", document.text)) >= shown
+    assert list(document.tables) == sorted(document.tables, key=lambda table: table.start)
+    assert all(one.end <= two.start for one, two in itertools.pairwise(document.tables))
