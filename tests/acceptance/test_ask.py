@@ -69,11 +69,34 @@ def test_a_sliding_window_is_reused_or_said(own_home: Path, tmp_path: Path, tiny
 def test_what_does_not_fit_is_refused_with_both_numbers(own_home: Path, tmp_path: Path) -> None:
     paper = write(tmp_path, "report.txt", 9)
     options = (str(paper), "--model", "demo", "--ctx-size", "2048")
-    for extra in ((), ("--on-overflow", "refuse")):
+    for extra in (("--strategy", "whole"), ("--on-overflow", "refuse")):
         done = longscroll(own_home, "ask", "-q", "Which pump failed?", *options, "--json", *extra)
         assert done.returncode == 4
         assert "2,048" in done.stderr or "2048" in done.stderr
         assert not done.stdout.strip() or lines(done)[0].get("answer") in (None, "")
+
+
+@pytest.mark.demo
+@pytest.mark.usefixtures("demo_in_home")
+def test_what_does_not_fit_is_answered_from_passages_with_their_places(own_home: Path, tmp_path: Path) -> None:
+    """The demo model finds what stands on one line of a document twice as long as its context."""
+    text = "\n\n".join(report(9, 20))
+    paper = tmp_path / "report.txt"
+    paper.write_text(text, encoding="utf-8")
+    [line] = [number for number, said in enumerate(text.splitlines(), 1) if said.startswith("Section 7:")]
+    options = (str(paper), "--model", "demo", "--ctx-size", "2048", "--json")
+    result = asked(own_home, "What is the code word of section 7?", options)
+    assert result["strategy"] == "passages"
+    warnings = result["warnings"]
+    assert isinstance(warnings, list)
+    assert any("2,048" in warning for warning in warnings)
+    citations = result["citations"]
+    assert isinstance(citations, list)
+    assert any(citation["lines"][0] <= line <= citation["lines"][1] for citation in citations)
+    answer = result["answer"]
+    assert isinstance(answer, str)
+    assert "KESTREL-007" in answer
+    assert f"[line {line}]" in answer
 
 
 def asked(home: Path, question: str, options: tuple[str, ...]) -> dict[str, object]:

@@ -168,7 +168,8 @@ def test_an_interrupted_question_does_not_say_that_it_is_kept(own_home: Path, tm
 
 def test_ask_refuses_what_does_not_fit(own_home: Path, tmp_path: Path, model: str) -> None:
     paper = write(tmp_path, "report.txt", 4)
-    done = longscroll(own_home, "ask", "-q", "Why?", str(paper), "--model", model, "--ctx-size", "512", "--json")
+    options = ("-q", "Why?", str(paper), "--model", model, "--ctx-size", "512", "--json", "--on-overflow", "refuse")
+    done = longscroll(own_home, "ask", *options)
     assert done.returncode == 4
     assert done.stdout == ""
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("longscroll: ")]

@@ -11,11 +11,12 @@ import pytest
 from tests.reading.conftest import paged
 from tests.support.tiny_models import build
 from tui.context.runtime import Runtime, RuntimeOptions, open_runtime
+from tui.context.slots import SlotKeeper
 from tui.documents.model import Document
 from tui.errors import DoesNotFit, InputProblem, UsageProblem
 from tui.paths import Paths
-from tui.reading.ask import AskOptions, ask
-from tui.reading.events import Answered, AskEvent, Overflow, Restored
+from tui.reading.ask import AskOptions, ask, ask_all
+from tui.reading.events import Answered, AskEvent, ChunkDone, ChunkStarted, Overflow, Restored
 from tui.reading.results import AskResult
 from tui.server.types import PromptProgress, StreamFinished, TextDelta
 from tui.settings import Settings
@@ -156,3 +157,62 @@ async def test_questions_that_make_no_sense(paths: Paths, tiny_models: Path) -> 
             await answered(runtime, "  ")
         with pytest.raises(InputProblem):
             await answered(runtime, "Why?", ())
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen35moe", "mamba"])
+async def test_several_questions_pay_for_the_documents_once(paths: Paths, tiny_models: Path, kind: str) -> None:
+    """Every question begins at the boundary, also where a model's state cannot be taken back to it."""
+    questions = ["Which pump failed?", "And the valves?", "7 of them? Which?"]
+    async with opened(paths, build(kind, tiny_models)) as runtime:
+        tokens = await runtime.counter.count(DOCUMENT.text)
+        events = [event async for event in ask_all(runtime, [DOCUMENT], questions, SHORT)]
+        results = [event.result for event in events if isinstance(event, Answered)]
+        assert [result.question for result in results] == questions
+        assert results[0].cached_tokens < tokens * 0.05
+        for result in results[1:]:
+            assert result.cached_tokens >= tokens * 0.95
+            assert [text for text in result.warnings if "before its end" not in text] == []
+        processed = sum(result.prompt_tokens - result.cached_tokens for result in results)
+        assert processed < tokens * 1.1 + 300
+
+
+async def test_a_state_that_cannot_be_kept_is_said(paths: Paths, tiny_models: Path) -> None:
+    """A server of somebody else's has no slot files of ours: a running state starts anew for every question."""
+    async with opened(paths, build("mamba", tiny_models)) as runtime:
+        runtime.slots = SlotKeeper(runtime.client, None, None, runtime.store.facts)
+        events = [event async for event in ask_all(runtime, [DOCUMENT], ["Which pump?", "Which valve?"], SHORT)]
+        first, second = [event.result for event in events if isinstance(event, Answered)]
+        assert not any("processed again" in text for text in first.warnings)
+        assert any("processed again" in text for text in second.warnings) or second.cached_tokens > 0
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen35moe"])
+async def test_passages_are_counted_exactly(paths: Paths, tiny_models: Path, kind: str) -> None:
+    document = paged(14, 20)
+    for ctx_size in (1024, 1536):
+        async with opened(paths, build(kind, tiny_models), ctx_size=ctx_size) as runtime:
+            result, events = await answered(runtime, "Which valve was replaced by the harbour office?", (document,))
+            [finished] = [event for event in events if isinstance(event, StreamFinished)]
+            assert not runtime.warnings, "what was planned is what the server counted"
+            assert result.strategy == "passages"
+            assert finished.prompt_tokens + SHORT.max_tokens <= ctx_size
+            assert finished.prompt_tokens > ctx_size * 0.55, "as many passages as fit"
+            assert any(f"{ctx_size:,}" in text for text in result.warnings)
+            [citation] = result.citations
+            assert citation.path == document.path
+            assert citation.pages
+
+
+async def test_every_part_is_asked_on_all_slots(paths: Paths, tiny_models: Path) -> None:
+    document = paged(6, 12)
+    options = AskOptions(strategy="map-reduce", max_tokens=48)
+    model = build("llama", tiny_models)
+    async with opened(paths, model, ctx_size=1024, parallel=2) as runtime:
+        first, events = await answered(runtime, "List every valve.", (document,), options)
+        assert first.strategy == "map-reduce"
+        assert {event.slot for event in events if isinstance(event, ChunkStarted)} == {0, 1}
+        # What random weights say is no list and has no end: that is named, with its pages.
+        assert all(event.state in ("read", "failed") for event in events if isinstance(event, ChunkDone))
+        failed = any(event.state == "failed" for event in events if isinstance(event, ChunkDone))
+        assert failed == any(text.startswith("Not read: ") for text in first.warnings)
+        assert first.prompt_tokens > await runtime.counter.count(document.text)
