@@ -391,8 +391,17 @@ TAGS = [
     "template-like",
 ]
 words = st.integers(0, 999).map(lambda number: f"w{number:03}x")
+cells = st.builds(
+    lambda tag, columns, rows, word: f"<{tag} colspan={columns} rowspan={rows}>{word}",
+    st.sampled_from(["td", "th"]), st.integers(0, 4), st.integers(0, 4), words,
+)  # fmt: skip
+tables = st.builds(
+    lambda word, head, rows: f"<table>{word}{head}{'<tr>'.join(['', *map(''.join, rows)])}</table>",
+    st.just("") | words.map("<caption>{}</caption>".format), st.sampled_from(["", "<thead>"]),
+    st.lists(st.lists(cells, min_size=1, max_size=5), min_size=1, max_size=4),
+)  # fmt: skip
 trees = st.recursive(
-    words,
+    words | tables,
     lambda inner: st.tuples(st.sampled_from(TAGS), st.lists(inner, max_size=5), st.booleans()),
     max_leaves=30,
 )
@@ -406,7 +415,7 @@ def written(tree: object) -> str:
 
 
 @given(st.lists(trees, min_size=1, max_size=6))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_word_that_the_parser_shows_is_in_the_text(page: list[object]) -> None:
     source = "<!doctype html><body>" + "".join(written(tree) for tree in page)
     body = LexborHTMLParser(source).body
