@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,11 +14,11 @@ from tui.reading.mapping import Mapper
 from tui.reading.merging import Merger
 from tui.reading.notes import Ids
 from tui.reading.plan import Budget, for_document, for_refining, make_budget, overhead, reason_for
-from tui.reading.prompts import SummaryPrompts, load_summary_prompts
+from tui.reading.prompts import SummaryPrompts
 from tui.reading.refining import Refiner
 from tui.reading.results import Strategy, SummaryOptions
 from tui.reading.speeds import known_speed
-from tui.reading.summarize import check, chunks_for, in_one_pass
+from tui.reading.summarize import check, chunks_for, in_one_pass, prompts_for
 from tui.reading.writing import Writer
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 async def foresee(runtime: Runtime, document: Document, options: SummaryOptions = _DEFAULTS) -> Foreseen:
     """What `summarize` would do now. Raises what it would raise before its first call."""
     check(document, options)
-    prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, options, document.text)
+    prompts = await prompts_for(runtime, document, options)
     tokens = await runtime.counter.count(document.text)
     budget = await make_budget(runtime, prompts)
     whole = await in_one_pass(runtime, prompts, budget, document, options, tokens)

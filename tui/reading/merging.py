@@ -71,7 +71,7 @@ class Merger:
         self._budget = budget
         self._journal = journal
         self._emit = emit
-        self._ids = ids
+        self.ids = ids
         self._sampling = prompts.sampling("reduce", temperature, budget.notes)
         self._instruction = prompts.instruction("reduce", budget.notes)
         self._level = 0
@@ -213,7 +213,7 @@ class Merger:
             parents = parents_of(text, claimed, notes) or notes
             made.append(
                 Note(
-                    id=self._ids.next(),
+                    id=self.ids.next(),
                     text=text.strip(),
                     ranges=merged([found for parent in parents for found in parent.ranges]),
                     parents=tuple(parent.id for parent in parents),

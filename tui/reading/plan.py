@@ -153,6 +153,8 @@ def for_document(budget: Budget, options: SummaryOptions, tokens: int, slots: in
     In roomy contexts the parts are as small as the limit on the program's own tokens allows (small ones are read
     better), and their number keeps all slots busy to the end.
     """
+    if budget.lacking:
+        return budget
     step = _STEP if _STEP % slots == 0 else slots
     if options.chunk_tokens or budget.context < ROOMY:
         parts = _in_steps(max(1, -(-tokens // budget.chunk)), step)
@@ -216,6 +218,8 @@ def overhead(budget: Budget, parts: int) -> int:
 
 def for_refining(budget: Budget, options: SummaryOptions, tokens: int) -> Budget:
     """The sizes for reading part after part beside the notes so far: large parts serve that best."""
+    if budget.lacking:
+        return budget
     most = (
         (_SMALL_MODELS_ROOMY_CHUNK if budget.context >= ROOMY else _SMALL_MODELS_CHUNK)
         if budget.small

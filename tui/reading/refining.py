@@ -56,7 +56,7 @@ class Refiner:
 
     async def finished(self, chunks: Sequence[Chunk]) -> int:
         """How many chunks an earlier run has finished, from the first on."""
-        ids = Ids()
+        ids = self._merger.ids
         known: list[Sheet] = []
         for done, chunk in enumerate(chunks):
             while (group := self._too_much(known)) is not None:
@@ -71,8 +71,9 @@ class Refiner:
             known = await self._joined(known, chunk, entry.pieces, ids)
         return len(chunks)
 
-    async def read(self, chunks: Sequence[Chunk], ids: Ids) -> list[Sheet]:
+    async def read(self, chunks: Sequence[Chunk]) -> list[Sheet]:
         """The notes on the whole document, in the order in which they were made."""
+        ids = self._merger.ids
         self._mapper.expect(len(chunks))
         known: list[Sheet] = []
         for chunk in chunks:

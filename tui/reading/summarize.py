@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["SummaryOptions", "SummaryResult", "failed", "summarize"]
 
 _DEFAULTS = SummaryOptions()
+_NO_PROSE = frozenset({"code", "tree", "table", "notebook"})
 
 
 def summarize(
@@ -57,6 +58,12 @@ def check(document: Document, options: SummaryOptions) -> None:
         raise UsageProblem("A number of tokens cannot be negative.", "Give a larger number, or none.")
     if isinstance(options.length, int) and options.length < 1:
         raise UsageProblem("A summary has at least one word.", "Give a larger number of words.")
+
+
+async def prompts_for(runtime: Runtime, document: Document, options: SummaryOptions) -> SummaryPrompts:
+    """The templates, told the document's language where that can be told. The errors are load_summary_prompts's."""
+    text = "" if document.kind in _NO_PROSE else document.text
+    return await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, options, text)
 
 
 async def in_one_pass(
@@ -117,7 +124,7 @@ class _Run:
         self._started = time.perf_counter()
         document, runtime = self._document, self._runtime
         check(document, self._options)
-        prompts = await asyncio.to_thread(load_summary_prompts, runtime.paths.prompts, self._options, document.text)
+        prompts = await prompts_for(runtime, document, self._options)
         self._tokens = await runtime.counter.count(document.text)
         budget = await make_budget(runtime, prompts)
         whole = await in_one_pass(runtime, prompts, budget, document, self._options, self._tokens)
@@ -221,7 +228,7 @@ class _Run:
         )
         if strategy == "map-reduce":
             return await mapper.read(chunks, known, self._ids)
-        return await refiner.read(chunks, self._ids)
+        return await refiner.read(chunks)
 
     def _warn_of_parts(self, merger: Merger) -> None:
         document = self._document

@@ -18,7 +18,7 @@ from tui.reading.terms import terms
 
 _ENOUGH, _ENOUGH_UNSPACED = 0.5, 0.3
 """Share of a statement's weight that its sentences have to hold together. Measured on five texts: of paraphrases with a
-third of their words replaced 96 to 100 % reach it, of sentences on other subjects 0 to 3 %. One changed character
+third of their words replaced 95 to 100 % reach it, of sentences on other subjects 0 to 3 %. One changed character
 changes two pairs, so scripts without spaces have a lower mark (0 % of other subjects reach it)."""
 _FIRST, _FIRST_UNSPACED = 0.28, 0.18
 """The best sentence holds at least this; crumbs from many sentences prove nothing."""
