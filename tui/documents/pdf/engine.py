@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ _FILLING = 0.6
 _STAMPED_PAGES = 3
 _MANY_PATHS = 30
 _DEPTH = 4
+# A plan may hold millions of lines; by then it is plain what the page is.
+_MOST_OBJECTS = 20_000
 # Text annotations that a link or its pop-up window do not hold.
 _PLAIN_ANNOTATIONS = frozenset({pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP})
 _XFA = frozenset({pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND})
@@ -163,7 +166,7 @@ def _without_text(page: Any, characters: int) -> tuple[PageState, bool, float]:
     area = max(1.0, width * height)
     images = paths = objects = 0
     covered = 0.0
-    for found in page.get_objects(max_depth=_DEPTH):
+    for found in itertools.islice(page.get_objects(max_depth=_DEPTH), _MOST_OBJECTS):
         objects += 1
         if found.type == pdfium_c.FPDF_PAGEOBJ_IMAGE:
             images += 1
