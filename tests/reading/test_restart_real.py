@@ -127,18 +127,18 @@ async def test_killed_once(paths: Paths, tiny_models: Path, watch: Watch, kind: 
 
 
 async def test_killed_again_and_again(paths: Paths, tiny_models: Path, watch: Watch) -> None:
-    """Every fifth call ends the server: as long as answers come in between, it goes on."""
+    """Every fourth call ends the server: as long as answers come in between, it goes on."""
     answers_that_end(paths)
     seen = 0
 
     def kill(text: str) -> bool:
         nonlocal seen
         seen += 1
-        return seen % 5 == 0
+        return seen % 4 == 0
 
     watch.kill_at = kill
     async with opened(paths, build("llama", tiny_models)) as runtime:
-        events = [event async for event in summarize(runtime, paged(4, 12), SummaryOptions())]
+        events = [event async for event in summarize(runtime, paged(2, 12), SummaryOptions())]
         assert len(watch.pids) >= 2
         assert f"(restart {len(watch.pids)} of this run)" in runtime.warnings[-1]
     last = events[-1]
@@ -153,16 +153,7 @@ async def test_a_part_that_ends_the_server_each_time(paths: Paths, tiny_models: 
     watch.kill_at = lambda text: "KESTREL-004" in text
     async with opened(paths, build("llama", tiny_models)) as runtime:
         with pytest.raises(ServerDied, match="killed"):
-            async for _ in summarize(runtime, paged(4, 12), SummaryOptions()):
+            async for _ in summarize(runtime, paged(2, 12), SummaryOptions()):
                 pass
         assert len(watch.pids) <= AGAIN + 1 + SLOTS
     assert watch.stored
-
-
-async def test_killed_while_tokens_are_counted(paths: Paths, tiny_models: Path, watch: Watch) -> None:
-    async with opened(paths, build("llama", tiny_models)) as runtime:
-        assert runtime.process is not None
-        before = await runtime.client.tokenize("one two")
-        os.kill(runtime.process.pid, signal.SIGKILL)
-        assert await runtime.client.tokenize("one two") == before
-        assert len(runtime.warnings) == 1

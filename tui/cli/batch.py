@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from tui.reading.ledger import LedgerEntry
     from tui.reading.results import SummaryOptions
 
-_SLOTS = 2
-"""Parts read side by side where the user says nothing."""
-
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Where results go."""
@@ -164,7 +161,7 @@ class Batch:
         from tui.reading.summarize import summarize
 
         document = known.document = await read(self._ground, item, self._wishes)
-        runtime = await self._opened()
+        runtime = await self._opened(document)
         out = self._ground.out
         finished: Finished | None = None
         with out.working() as progress:
@@ -196,11 +193,12 @@ class Batch:
             self._ground.out.warn(warning)
         self._warned = len(runtime.warnings)
 
-    async def _opened(self) -> Runtime:
-        from tui.cli.opening import open_engine
+    async def _opened(self, document: Document) -> Runtime:
+        from tui.cli.slots import open_reading_engine
 
         if self._runtime is None:
-            self._runtime = await self._engine.enter_async_context(open_engine(self._ground, parallel=_SLOTS))
+            engine = open_reading_engine(self._ground, self._options, document, several=self._several)
+            self._runtime = await self._engine.enter_async_context(engine)
             self._warned = 0
             if self._delivery.report is not None:
                 self._delivery.report.model(self._runtime)

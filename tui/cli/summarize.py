@@ -61,6 +61,9 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option("--out", type=Words(), metavar="DIR", help="Write one file per document into this folder.")
 @click.option("--report", type=Words(), metavar="FILE.json", help="Write all results with their ledgers.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what there is to do and how long it takes; the model is asked nothing."
+)
 @with_reading
 @with_shared
 def command(
@@ -72,6 +75,7 @@ def command(
     form: Format | None,
     out: str | None,
     report: str | None,
+    dry_run: bool,
     **wishes: object,
 ) -> int:
     """Summarize files and folders, read whole whatever their length.
@@ -83,6 +87,10 @@ def command(
     wishes |= {name: wishes[name] or "" for name in ("length", "prompt")}
     if form is not None and shared.json and not out and form != "json":
         raise UsageProblem("--json prints records, so --format has no effect.", "Leave one of them out, or give --out.")
+    if dry_run:
+        from tui.cli.dryrun import dry_run as foresee
+
+        return run_async(lambda: foresee(shared, paths, reading, **wishes))
     where = Where(form=form, out=out or "", report=report or "")
     return run_async(lambda: summarize(shared, paths, reading, where, **wishes), kept=KEPT)
 
