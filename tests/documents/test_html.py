@@ -120,11 +120,19 @@ def test_powers_quotes_and_struck_out_words() -> None:
     assert text(page) == "10^-3 m^2 1st word[1] “so” ~~5~~ 4"
 
 
+def test_the_mark_of_a_note_is_no_figure() -> None:
+    page = 'money.<a epub:type="noteref" href="#n">1</a> and<sup><a role="doc-noteref">2</a></sup>'
+    assert text(page) == "money.[1] and[2]"
+
+
 def test_mathml() -> None:
     fraction = "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>"
     assert text(f"<math><msqrt><mi>x</mi></msqrt><mo>=</mo>{fraction}</math>") == "√(x)=(a+b)/2"
     tex = '<math><semantics><mi>x</mi><annotation encoding="application/x-tex">x_1</annotation></semantics></math>'
     assert text(tex) == "$x_1$"
+    drawn = '<span class="katex-html" aria-hidden="true">x1</span>'
+    assert text(f'<span class="katex-mathml">{tex}</span>{drawn}') == "$x_1$"
+    assert text(f"<span>{drawn}</span>") == "x1"
     assert text('a<math display="block"><msup><mi>x</mi><mn>2</mn></msup></math>b') == "a\nx^2\nb"
 
 

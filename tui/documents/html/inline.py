@@ -19,6 +19,7 @@ _WIDE_BREAK = re.compile(rf"(?<=[{_WIDE}])[ \t]*[\r\n][ \t\r\n]*(?=[{_WIDE}])")
 # Soft hyphens are not seen; spaces that may not break are spaces.
 _ODD = {0xA0: " ", 0x202F: " ", 0xAD: None}
 _NUMBER_CLASS = re.compile(r"(?:toc|sec|head|caption|chap)\w*[-_]?(?:numb?|number|no)\b", re.I)
+_NOTE = re.compile(r"\b(?:doc-)?noteref\b")
 _SEPARATORS = (", ", "; ")
 _POWER = re.compile(r"[-+−–]?[0-9]{1,3}|[-+−–]?[a-zA-Z]|[0-9]?[+−–-]")
 _MATHS_CLASS = re.compile(r"\b(?:mwe-math|math|tex|latex)\b|\bmwe-math", re.I)
@@ -115,11 +116,15 @@ class Inline:
                 if alone:
                     self.line_break()
                 return SKIP
+            case "a" if _NOTE.search(attributes.get("epub:type") or attributes.get("role") or ""):
+                return self._marked(self._close_note)
             case "a" | "kbd":
                 # Links or keys in a row that only a style sheet keeps apart.
                 if self._link_ended:
                     self.space()
                 return self._link_leave
+            case "span" if attributes.get("class") == "katex-html" and _follows_mathml(node):
+                return SKIP
             case "span":
                 self._name_begins = self._number_ended
                 return self.space if _NUMBER_CLASS.search(attributes.get("class") or "") else self._span_leave
@@ -179,11 +184,22 @@ class Inline:
             self._parts.insert(at, "~~")
             self._put("~~")
 
+    def _close_note(self, at: int) -> None:
+        """`currency.1` is no number: a note's bare mark stands in brackets."""
+        if "".join(self._parts[at:]).strip().isalnum():
+            self._parts.insert(at, "[")
+            self._put("]")
+
     def _close_power(self, at: int) -> None:
         """`10<sup>3</sup>` is not 103. Ordinals and bracketed notes need no mark."""
         before = self._parts[at - 1][-1:] if at else ""
         if (before.isalnum() or before in ")]") and before and _POWER.fullmatch("".join(self._parts[at:])):
             self._parts.insert(at, "^")
+
+
+def _follows_mathml(node: LexborNode) -> bool:
+    """KaTeX draws a formula a second time beside its MathML."""
+    return node.prev is not None and "katex-mathml" in (node.prev.attributes.get("class") or "")
 
 
 def _image(attributes: Attributes) -> str:
