@@ -12,8 +12,8 @@ from tests.support.processes import lines, longscroll
 from tests.support.tiny_models import build
 from tui.models.modelfile import open_model
 
-COUNT_KEYS = ["path", "tokens", "exact", "characters", "pages", "context", "fits", "warnings"]
-CHUNK_KEYS = ["index", "start", "end", "pages", "heading", "tokens", "text"]
+COUNT_KEYS = ["path", "tokens", "exact", "characters", "pages", "context", "fits", "warnings", "encoding"]
+CHUNK_KEYS = ["index", "start", "end", "pages", "heading", "tokens", "text", "lines", "files", "context", "path"]
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def test_without_a_model_it_is_an_estimate_and_says_so(own_home: Path, paper: Pa
 def test_what_was_not_read_is_said_in_the_json_too(own_home: Path, paper: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    write_pdf(folder / "paper.pdf", report(1, 2))
-    (folder / "notes.txt").write_text("Some notes.", encoding="utf-8")
+    (folder / "paper.pdf").write_bytes(b"%PDF-1.7 and nothing more")
+    (folder / "notes.py").write_text("some = 'notes'", encoding="utf-8")
     latin = tmp_path / "latin.txt"
     latin.write_bytes("Die Öfen und die Türen der Häuser sind für jedermann offen.".encode("cp1252"))
     done = longscroll(own_home, "count", str(folder), str(latin), str(paper), "--json")
@@ -124,11 +124,13 @@ def test_the_context_is_the_one_that_the_server_will_give(
 def test_a_text_that_only_the_server_can_count(own_home: Path, paper: Path, tmp_path: Path, tiny_models: Path) -> None:
     spaces = tmp_path / "spaces.txt"
     spaces.write_text("a" + " " * 600_000 + "b", encoding="utf-8")
+    after = tmp_path / "after.txt"
+    after.write_bytes(paper.read_bytes())
     options = ("--model", str(build("llama", tiny_models)), "--json")
     assert longscroll(own_home, "count", str(paper), *options).returncode == 0
-    rows = lines(longscroll(own_home, "count", str(paper), str(spaces), str(paper), *options))
+    rows = lines(longscroll(own_home, "count", str(paper), str(spaces), str(after), *options))
     assert [row["exact"] for row in rows] == [True, True, True]
-    assert rows[0] == rows[2]
+    assert {**rows[0], "path": ""} == {**rows[2], "path": ""}
     alone = longscroll(own_home, "count", str(spaces), *options, LONGSCROLL_LLAMA_SERVER="/nowhere/llama-server")
     assert lines(alone)[0]["exact"] is False
     assert "estimated" in alone.stderr
@@ -168,3 +170,25 @@ def test_chunks_tile_the_text(own_home: Path, tmp_path: Path, tiny_models: Path)
         assert all(0 < chunk["tokens"] <= limit for chunk in chunks)
     table = longscroll(own_home, "chunk", str(paper), *options[:2])
     assert "BEGINS" in table.stdout.splitlines()[0]
+
+
+@pytest.mark.real
+def test_chunks_know_their_files_lines_and_the_header_of_their_table(
+    own_home: Path, tmp_path: Path, tiny_models: Path
+) -> None:
+    tree = tmp_path / "project"
+    tree.mkdir()
+    (tree / "a.py").write_text("def first():\n    return 1\n\n\ndef second():\n    return 2\n", encoding="utf-8")
+    table = tmp_path / "table.csv"
+    table.write_text("name,age\n" + "".join(f"person {n},{n}\n" for n in range(200)), encoding="utf-8")
+    options = ("--max-tokens", "120", "--model", str(build("llama", tiny_models)), "--json")
+    done = longscroll(own_home, "chunk", str(tree), str(table), str(tmp_path / "missing.txt"), *options)
+    assert done.returncode == 1
+    chunks = lines(done)
+    code = [chunk for chunk in chunks if chunk["path"] == str(tree)]
+    rows = [chunk for chunk in chunks if chunk["path"] == str(table)]
+    assert code[-1]["files"][-1] == "a.py"
+    assert code[-1]["lines"][1] == 6
+    assert "name" in rows[1]["context"]
+    assert rows[1]["lines"][0] == rows[0]["lines"][1] + 1
+    assert "missing.txt does not exist" in done.stderr

@@ -16,7 +16,7 @@ from tui.cli.common import DEMO_SIZES, Shared, with_shared
 from tui.cli.group import LazyGroup, group
 from tui.models.demo import DEMO
 
-COMMANDS = ["demo", "summarize", "ask", "count", "chunk", "doctor", "screen"]
+COMMANDS = ["demo", "summarize", "ask", "extract", "count", "chunk", "doctor", "screen"]
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
@@ -48,8 +48,8 @@ def test_every_command_is_listed() -> None:
             f"{ROOT} is a path, and no command stands before it. Say what to do with it, such as `longscroll ",
         ),
         (["count"], "longscroll count needs at least one PATH. See `longscroll count --help`."),
-        (["chunk"], "longscroll chunk needs a PATH. See `longscroll chunk --help`."),
-        (["chunk", "x", "y"], "Got unexpected extra argument (y). See `longscroll chunk --help`."),
+        (["chunk"], "longscroll chunk needs at least one PATH. See `longscroll chunk --help`."),
+        (["doctor", "x"], "Got unexpected extra argument (x). See `longscroll doctor --help`."),
         (["ask", "x.txt"], "longscroll ask needs --question. See `longscroll ask --help`."),
         (
             ["count", "--jsn", "x"],
@@ -77,8 +77,13 @@ def test_every_command_is_listed() -> None:
         *(
             ([command, *more, path], said)
             for command, more in (("count", []), ("chunk", []), ("summarize", []), ("ask", ["-q", "w"]), ("screen", []))
-            for path, said in (("", "A PATH is empty. "), ("-", "`-` would be standard input, which is not read yet. "))
+            for path, said in (("", "A PATH is empty. "),)
         ),
+        (["screen", "-"], "`-` would be standard input, which is for the keyboard here. "),
+        (["count", "x", "--pages", "5-2"], "--pages '5-2': '5-2' is an empty range. "),
+        (["summarize", "x", "--pages", "all"], "--pages 'all': 'all' is no page or range of pages. "),
+        (["chunk", "x", "--encoding", "klingon"], "There is no text encoding 'klingon'. "),
+        (["count", "x", "--ocr=x.pdf"], "--ocr cannot be x.pdf. "),
         (["count", "x", ""], "A PATH is empty. "),
     ],
 )

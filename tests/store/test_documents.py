@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from tui.errors import StorageProblem
@@ -57,3 +59,20 @@ def test_only_what_no_session_holds_is_removed(store: Store) -> None:
     store.sessions.delete(session)
     assert store.documents.remove(number)
     assert not store.documents.remove(number)
+
+
+def test_the_oldest_of_the_cache_go_and_no_attachment(store: Store) -> None:
+    def keep(key: str) -> int:
+        data = random.Random(key).randbytes(1000)  # no packing makes it smaller
+        return store.documents.put(data, key=key, sha256="", path=key, name=key, kind="pdf", characters=1)
+
+    first, attached, second, third = keep("read:1"), keep("attached:1"), keep("read:2"), keep("read:3")
+    session = store.sessions.create("t")
+    shared = keep("read:0")
+    store.sessions.attach(session.id, shared, "shared")
+    assert store.documents.trim(10_000) == 0
+    assert store.documents.trim(2500) == 1
+    assert store.documents.get(first) is None
+    assert all(map(store.documents.get, (attached, second, third, shared)))
+    assert store.documents.trim(0) == 2
+    assert all(map(store.documents.get, (attached, shared)))

@@ -1,16 +1,20 @@
-"""`longscroll chunk PATH`"""
+"""`longscroll chunk PATH…`"""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 import rich_click as click
 
-from tui.cli.common import Shared, with_shared
-from tui.cli.usage import Readable, Whole
+from tui.cli.common import ReadWishes, Shared, joint_code, paths_argument, with_reading, with_shared
+from tui.cli.usage import Whole
 
 if TYPE_CHECKING:
+    from tui.cli.counting import Counting
+    from tui.cli.output import Out
     from tui.documents.model import Chunk
     from tui.errors import NoModel
 
@@ -27,48 +31,78 @@ class ChunkLine(msgspec.Struct, frozen=True, kw_only=True):
     heading: str
     tokens: int
     text: str
+    lines: tuple[int, int] | None
+    """First and last line, in the file where the chunk starts and in that where it ends; None with pages."""
+    files: tuple[str, ...]
+    """Of a source tree."""
+    context: str
+    """What stands before the text for a reader of this chunk alone: a table's header. `tokens` counts both."""
+    path: str
 
 
 @click.command("chunk")
-@click.argument("path", type=Readable(), metavar="PATH")
+@paths_argument
 @click.option("--max-tokens", type=Whole(1), default=1024, show_default=True, metavar="N", help="Tokens of a piece.")
-@click.option("--password", envvar="LONGSCROLL_PASSWORD", default="", help="Password of an encrypted PDF.")
+@with_reading
 @with_shared
-def command(shared: Shared, /, *, path: str, max_tokens: int, password: str) -> int:
-    """Cut a document into pieces of at most N tokens, without losing a character.
+def command(shared: Shared, /, *, paths: tuple[str, ...], max_tokens: int, reading: ReadWishes) -> int:
+    """Cut documents into pieces of at most N tokens, without losing a character.
 
-    The pieces tile the text: the first starts at 0, each starts where the last one ended. Cuts are made between pages,
-    headings, paragraphs, sentences, lines or words, in this order of preference.
+    The pieces tile the text: the first starts at 0, each starts where the last one ended. Cuts are made where a
+    person would cut: between pages, headings, functions, paragraphs, rows, sentences, lines or words, in this order.
+    PATH is a file, a folder, a pattern such as "reports/*.pdf", or - for standard input.
     """
     from tui.cli.errors import run_async
 
-    return run_async(lambda: _chunk(shared, path, max_tokens, password))
+    return run_async(lambda: _chunk(shared, paths, max_tokens, reading))
 
 
-async def _chunk(shared: Shared, path: str, max_tokens: int, password: str) -> int:
+async def _chunk(shared: Shared, paths: tuple[str, ...], max_tokens: int, reading: ReadWishes) -> int:
     from tui.cli.counting import open_counting
-    from tui.cli.opening import open_ground, read
-    from tui.cli.output import Out, columns
+    from tui.cli.opening import open_ground, open_inputs, read
+    from tui.cli.output import Out
     from tui.documents.chunker import chunk_document
-    from tui.errors import ExitCode
+    from tui.errors import ExitCode, LongscrollError
     from tui.text import one_line
 
     out = Out(as_json=shared.json)
-    async with open_ground(shared, out) as ground:
-        document = await read(ground, path, password)
-        async with open_counting(ground) as counting:
+    codes: list[int] = []
+    async with open_ground(shared, out) as ground, contextlib.AsyncExitStack() as stack:
+        counting: Counting | None = None
+        inputs = await stack.enter_async_context(open_inputs(ground, paths))
+        for item in inputs:
+            try:
+                document = await read(ground, item, reading)
+            except LongscrollError as error:
+                codes.append(error.exit_code)
+                out.error(error)
+                continue
+            if counting is None:
+                counting = await stack.enter_async_context(open_counting(ground))
             if not counting.exact:
                 raise _needs_a_model()
             chunks = await chunk_document(document, max_tokens, counting.count_many)
-        if not counting.exact:
-            raise _needs_a_model()
-    if shared.json:
-        for chunk in chunks:
-            out.emit(_line(chunk))
-        return ExitCode.OK
-    cells = [("#", "START", "END", "TOKENS", "PAGES", "HEADING", "BEGINS")]
+            if not counting.exact:
+                raise _needs_a_model()
+            codes.append(ExitCode.OK)
+            if shared.json:
+                for chunk in chunks:
+                    out.emit(_line(chunk, document.path))
+                continue
+            if len(inputs) > 1:
+                out.line(f"{'' if codes == [ExitCode.OK] else chr(10)}{one_line(item.shown)}")
+            _table(chunks, out)
+    return joint_code(codes)
+
+
+def _table(chunks: Sequence[Chunk], out: Out) -> None:
+    from tui.cli.output import columns
+    from tui.text import one_line
+
+    paged = any(chunk.pages for chunk in chunks)
+    cells = [("#", "START", "END", "TOKENS", "PAGES" if paged else "LINES", "HEADING", "BEGINS")]
     for chunk in chunks:
-        pages = "–" if chunk.pages is None else f"{chunk.pages[0]}–{chunk.pages[1]}"
+        place = chunk.pages if paged else chunk.lines
         begins = one_line(" ".join(chunk.text[: 4 * _PREVIEW].split()), _PREVIEW)
         cells.append(
             (
@@ -76,13 +110,12 @@ async def _chunk(shared: Shared, path: str, max_tokens: int, password: str) -> i
                 str(chunk.start),
                 str(chunk.end),
                 f"{chunk.tokens:,}",
-                pages,
+                "–" if place is None else f"{place[0]}–{place[1]}",
                 one_line(chunk.heading, _PREVIEW) or "–",
                 begins,
             )
         )
     columns(out, cells, right=(0, 1, 2, 3))
-    return ExitCode.OK
 
 
 def _needs_a_model() -> NoModel:
@@ -91,7 +124,7 @@ def _needs_a_model() -> NoModel:
     return NoModel("Pieces of an exact size need a model to count with.", "Name one with --model PATH or --model demo.")
 
 
-def _line(chunk: Chunk) -> ChunkLine:
+def _line(chunk: Chunk, path: str) -> ChunkLine:
     return ChunkLine(
         index=chunk.index,
         start=chunk.start,
@@ -100,4 +133,8 @@ def _line(chunk: Chunk) -> ChunkLine:
         heading=chunk.heading,
         tokens=chunk.tokens,
         text=chunk.text,
+        lines=chunk.lines,
+        files=chunk.files,
+        context=chunk.context,
+        path=path,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import msgspec
@@ -118,6 +118,12 @@ def with_reading(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_READ_OPTIONS):
         call = option(call)
     return call
+
+
+def joint_code(codes: Collection[int]) -> int:
+    """The exit code of a batch: that which all documents ended with, else 1."""
+    kinds = set(codes)
+    return kinds.pop() if len(kinds) == 1 else 1
 
 
 def shared_options(function: _F) -> _F:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import shutil
 import stat
 from typing import TYPE_CHECKING
 
@@ -35,8 +34,7 @@ class Remembered:
 
         self._store = store
         self._sha256 = sha256
-        # Scanned pages stay unread without tesseract, and are worth another try once it is there.
-        ocr = f"{wishes.ocr} {shutil.which('tesseract') or ''}" if wishes.ocr else ""
+        ocr = _ocr(wishes.ocr) if wishes.ocr else ""
         self._key = "read:" + "\0".join((str(READER_VERSION), sha256, name, wishes.encoding, ocr))
 
     async def document(self, shown: str) -> Document | None:
@@ -81,8 +79,20 @@ class Remembered:
 
 async def remembered(store: Store, path: str, name: str, wishes: ReadWishes) -> Remembered | None:
     """Where the file at `path` is or would be kept; None when it is no file that can be read (the reader says why)."""
-    sha256 = await asyncio.to_thread(_sha256, path)
-    return None if sha256 is None else Remembered(store, sha256, name, wishes)
+
+    def place() -> Remembered | None:
+        sha256 = _sha256(path)
+        return None if sha256 is None else Remembered(store, sha256, name, wishes)
+
+    return await asyncio.to_thread(place)
+
+
+def _ocr(wanted: str) -> str:
+    """What the reading of scanned pages depends on: a page unread for want of a language is worth another try."""
+    from tui.documents.tesseract import recognizers
+
+    found = (f"{one.program} {one.version} {'+'.join(sorted(one.languages))}" for one in recognizers())
+    return " ".join((wanted, *found))
 
 
 def _sha256(path: str) -> str | None:

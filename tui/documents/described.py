@@ -81,9 +81,13 @@ class _Outline:
         line = self._text.rfind("\n", max(0, place - 1000), place) + 1
         if path and place > path[-1].start and not _STILL_INSIDE.match(self._text, line, line + 200):
             here = self._indentation(line)
-            while path and path[-1].start < line and self._indentation(path[-1].start) >= here:
+            while path and self._ends(path[-1], line, here):
                 path = path[:-1]
         return path
+
+    def _ends(self, heading: Heading, line: int, width: int) -> bool:
+        """Whether what `heading` names has ended before `line`, which is indented by `width`. A file has not."""
+        return heading.start < line and heading.start not in self._files and self._indentation(heading.start) >= width
 
     def _indentation(self, line: int) -> int:
         text = self._text

@@ -97,6 +97,8 @@ def _no_document(entry: Entry, head: bytes) -> str | None:
     name = PurePosixPath(entry.path).name
     if name.startswith(("~$", ".~lock.")):
         return "a lock of a word processor"
+    if name.startswith("."):
+        return "hidden"
     if not head:
         return "empty"
     if PurePosixPath(name).suffix.lower() in READABLE_SUFFIXES or is_pdf(head):

@@ -120,8 +120,10 @@ class _Expanding:
         named = shown if shown.endswith(("/", os.sep)) else f"{shown}/"
         left = "; ".join(f"{_names(names)} ({reason})" for reason, names in folder.left)
         if not folder.files:
-            what = f"{shown} is a folder without readable files."
-            self._fail(shown, InputProblem(f"{what} Left out: {left}." if left else what, "Name another folder."))
+            what = f"{shown} is a folder without files (ignored ones are not counted)."
+            if left:
+                what = f"{shown} is a folder without documents. Left out: {left}."
+            self._fail(shown, InputProblem(what, "Name a folder with documents in it, or the files themselves."))
             return
         self._notes.append(f"{named}: {plural(len(folder.files), 'document')}.{f' Left out: {left}.' if left else ''}")
         inside = "" if shown in (".", "./") else named

@@ -18,12 +18,13 @@ def has_magic(text: str) -> bool:
     return _MAGIC.search(text) is not None
 
 
-def natural(path: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+def natural(path: str) -> tuple[object, ...]:
     """Sort key for paths: folder by folder, without regard to case, `part 2` before `part 10`."""
-    return tuple(
+    parts = (
         tuple((0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in _DIGITS.split(part) if piece)
-        for part in (*_SEPARATORS.split(path.lower()), path)
+        for part in _SEPARATORS.split(path.lower())
     )
+    return tuple(parts), path
 
 
 def matches(pattern: str, stop: Event | None = None) -> list[str]:

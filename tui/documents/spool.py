@@ -83,7 +83,8 @@ async def spool_standard_input(folder: Path, limit_mib: int) -> Path:
 
 def _copy(target: Path, limit_mib: int, stop: threading.Event) -> None:
     total = 0
-    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    with open(handle, "wb", buffering=0) as file:
         while not stop.is_set():
             try:
                 piece = os.read(0, _PIECE)
@@ -99,4 +100,6 @@ def _copy(target: Path, limit_mib: int, stop: threading.Event) -> None:
                     f"Standard input holds more than {limit_mib:,} MiB.",
                     "Split it, or raise read_memory_mib in the settings.",
                 )
-            file.write(piece)
+            left = memoryview(piece)
+            while left:
+                left = left[file.write(left) :]
