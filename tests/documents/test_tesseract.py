@@ -222,6 +222,15 @@ class TestNothingIsLeftBehind:
             await reading
         assert await self.gone(process)
 
+    async def test_when_the_time_for_ocr_is_over(self, slow: Path) -> None:
+        with pytest.raises(InputProblem) as caught:
+            await read_document(slow, ocr="eng", timeout_s=0.1, ocr_timeout_s=2)
+        assert "ocr_timeout_s" in caught.value.remedy
+        if (slow.parent / "pid").exists():
+            # A busy machine may not have come so far.
+            number = int((slow.parent / "pid").read_text())
+            assert not psutil.pid_exists(number) or await self.gone(psutil.Process(number))
+
     async def test_when_the_program_is_killed(self, slow: Path) -> None:
         code = (
             "import asyncio, sys; from tui.documents.loader import read_document; "

@@ -53,18 +53,13 @@ class OcrFailed(Exception):
 
 def recognizers() -> list[Recognizer]:
     """Every tesseract that starts: the system's own first, then the one of the extra `ocr`."""
-    places = [(shutil.which("tesseract") or "", "")]
-    if sys.platform == "win32":
-        # Its installer there does not put it on the path.
-        places.append((_DEFAULT_PLACE, ""))
-    places.append(_bundled())
-    found = [_asked(program, data) for program, data in places if program and Path(program).exists()]
+    found = [_asked(program, data) for program, data in _places()]
     return [engine for engine in found if engine is not None]
 
 
 def is_there() -> bool:
     """Whether a tesseract is installed; nothing is started to find out."""
-    return bool(shutil.which("tesseract") or _bundled()[0])
+    return bool(_places())
 
 
 def choose(known: Sequence[Recognizer], languages: str) -> Recognizer:
@@ -123,6 +118,16 @@ def script_of(engine: Recognizer, picture: bytes, *, dpi: int = 0) -> str:
         return ""
     match = re.search(r"^Script: (\w+)", told, re.M)
     return match[1] if match else ""
+
+
+def _places() -> list[tuple[str, str]]:
+    """Programs that exist, each with the folder of its data, empty where it knows that itself."""
+    places = [(shutil.which("tesseract") or "", "")]
+    if sys.platform == "win32":
+        # Its installer there does not put it on the path.
+        places.append((_DEFAULT_PLACE, ""))
+    places.append(_bundled())
+    return [(program, data) for program, data in places if program and Path(program).exists()]
 
 
 def _bundled() -> tuple[str, str]:
