@@ -17,7 +17,7 @@ from tui.reading.summarize import summarize
 
 async def test_a_stopped_run_goes_on_where_it_was(scripted: MakeRuntime) -> None:
     document = paged(40)
-    first = scripted(parallel=3)
+    first = scripted(parallel=4)
     done = 0
     async with contextlib.aclosing(summarize(first.runtime, document)) as events:
         async for event in events:

@@ -112,3 +112,11 @@ def test_slots_are_chosen_by_what_there_is_to_read_and_the_memory(scripted: Make
     assert few.slots == 2
     assert "Memory" in few.why
     assert choose_slots(model, 8192, 100_000, available=17 << 30).slots == 1
+
+
+@pytest.mark.parametrize("parallel", [1, 2, 3, 4])
+async def test_few_parts_come_in_full_waves(scripted: MakeRuntime, parallel: int) -> None:
+    for pages in range(60, 160, 20):
+        runtime = scripted(n_ctx=8192, parallel=parallel)
+        finished, _ = await run(runtime, paged(pages, 12))
+        assert finished.result.chunks % parallel == 0 or finished.result.chunks == 2

@@ -49,7 +49,7 @@ async def test_a_long_document_is_read_whole_and_a_stopped_run_goes_on(
     answers_that_end(paths)
     document = paged(22, 20)
     model = build(kind, tiny_models)
-    async with opened(paths, model, ctx_size=ctx_size, parallel=3) as runtime:
+    async with opened(paths, model, ctx_size=ctx_size, parallel=4) as runtime:
         tokens = await runtime.counter.count(document.text)
         assert tokens >= 4 * ctx_size
         done = 0

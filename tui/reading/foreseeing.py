@@ -13,7 +13,7 @@ from tui.reading.ledger import Ledger
 from tui.reading.mapping import Mapper
 from tui.reading.merging import Merger
 from tui.reading.notes import Ids
-from tui.reading.plan import Budget, for_document, for_refining, make_budget, overhead, reason_for
+from tui.reading.plan import Budget, for_document, for_refining, make_budget, overhead, reason_for, step_for
 from tui.reading.prompts import SummaryPrompts
 from tui.reading.refining import Refiner
 from tui.reading.results import Strategy, SummaryOptions
@@ -89,7 +89,7 @@ async def _in_parts(
         budget = for_refining(budget, options, tokens)
     else:
         budget = for_document(budget, options, tokens, runtime.parallel)
-    chunks = await chunks_for(runtime, document, budget)
+    chunks = await chunks_for(runtime, document, budget, options, step=1 if refines else step_for(runtime.parallel))
     journal, ids = Journal(runtime), Ids()
     temperature = options.temperature if options.temperature is not None else runtime.settings.temperature
     caller = Caller(runtime)

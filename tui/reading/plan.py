@@ -155,7 +155,7 @@ def for_document(budget: Budget, options: SummaryOptions, tokens: int, slots: in
     """
     if budget.lacking:
         return budget
-    step = _STEP if _STEP % slots == 0 else slots
+    step = step_for(slots)
     if options.chunk_tokens or budget.context < ROOMY:
         parts = _in_steps(max(1, -(-tokens // budget.chunk)), step)
         chunk = min(budget.chunk, max(16, round(tokens / parts * _UNEVEN)))
@@ -172,6 +172,11 @@ def for_document(budget: Budget, options: SummaryOptions, tokens: int, slots: in
             if notes >= least and overhead(found, parts) <= limit:
                 return found
     return min(plans, key=lambda plan: overhead(plan[2], plan[0]))[2] if plans else budget
+
+
+def step_for(slots: int) -> int:
+    """Parts come in so many at once."""
+    return _STEP if _STEP % slots == 0 else slots
 
 
 def _dense(budget: Budget, chunk: int, notes: int) -> Budget:
