@@ -55,7 +55,10 @@ class Boundaries:
         code = document.kind in ("code", "tree")
         self._strong = [(files, FILE), (sections, SECTION), (pages, PAGE), (torn, PDF_LINE)]
         self._strong += _by_level(document.headings, _DEFINITIONS if code else _HEADINGS)
-        self._headings = sorted({heading.start for heading in document.headings})
+        self._levels: dict[int, int] = {}
+        for heading in document.headings:
+            self._levels[heading.start] = min(heading.level, self._levels.get(heading.start, 99))
+        self._headings = sorted(self._levels)
         self._bodies = _bodies(document.text, document.headings, code=code)
         self.units = Units(document, files)
         self._strong.append((self.units.ends(), _END))
@@ -76,7 +79,7 @@ class Boundaries:
         best, worth = 0, -2.0
         for place, weight in self._candidates(start, reach, form, unit):
             place, weight = self._whole(start, place, weight, fill)
-            place, weight = self._before_heading(start, place, weight)
+            place, weight = self._before_heading(start, place, weight, fill)
             place = whole_before(self._text, place, start)
             if start < place <= reach and place < end and is_boundary(self._text, place):
                 value = fill(place) + weight
@@ -141,10 +144,10 @@ class Boundaries:
                 return limit  # it runs into white space beyond the limit and may as well end there
         return 0
 
-    def _whole(self, start: int, place: int, weight: float, fit: Callable[[int], float]) -> tuple[int, float]:
+    def _whole(self, start: int, place: int, weight: float, fill: Callable[[int], float]) -> tuple[int, float]:
         """A cut inside a row of a table or inside a fenced block moves before it, if that is in the chunk."""
         fence = self.units.fence_at(place)
-        if fence is not None and start < fence[0] and fit(fence[1]) - fit(fence[0]) <= 1:
+        if fence is not None and start < fence[0] and fill(fence[1]) - fill(fence[0]) <= 1:
             place, weight = fence[0], UNIT
         table = self.units.table_at(place)
         if table is not None:
@@ -156,14 +159,17 @@ class Boundaries:
                 return rows[index], PARAGRAPH
         return place, weight
 
-    def _before_heading(self, start: int, place: int, weight: float) -> tuple[int, float]:
+    def _before_heading(self, start: int, place: int, weight: float, fill: Callable[[int], float]) -> tuple[int, float]:
         """A cut right after a heading moves before it, so that no heading is left at the end of a chunk."""
         index = bisect.bisect_left(self._headings, place) - 1
         while index >= 0 and start < self._headings[index] < place <= self._bodies[index]:
+            if self._levels.get(place, 99) <= self._levels[self._headings[index]]:
+                return place, weight  # an empty section, and the next one of its kind
             place, weight = self._headings[index], SECTION
             index -= 1
         if index >= 0 and self._headings[index] < place <= self._bodies[index]:
-            return place, CHARACTER
+            # Only the heading, or only the comment above a function: worth something when it fills the chunk.
+            return place, weight + (CHARACTER if fill(place) < 0.5 else 0)
         return place, weight
 
 

@@ -41,9 +41,9 @@ def _last(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?s:.*)(?:{pattern})")
 
 
-_LAST_PARAGRAPH = _last(rf"{_NEWLINE}(?:[ \t\u3000]*{_NEWLINE})+")
+_LAST_PARAGRAPH = _last(rf"{_NEWLINE}[ \t\u3000]*+{_NEWLINE}")
 # In code a blank line before a line that is not indented ends a function or a class.
-_LAST_TOP_LEVEL = _last(rf"{_NEWLINE}(?:[ \t]*{_NEWLINE})+(?=[^\s)\]}}])")
+_LAST_TOP_LEVEL = _last(rf"{_NEWLINE}[ \t]*+{_NEWLINE}(?=[^\s)\]}}])")
 _LAST_SENTENCE = _last(rf"{_END}(?:{_NOT_ABBREVIATED})\s++(?![a-z])|{_WIDE_END}\s*")
 _LAST_LINE = _last(_NEWLINE)
 _LAST_ITEM = _last(rf"{_NEWLINE}(?={_MARK})")
