@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tui.documents.model import Document
 from tui.documents.options import ReadOptions
+from tui.documents.sources import read_path
 
 
 def _document(text: str) -> Document:
@@ -52,6 +53,11 @@ def crash(path: str, options: ReadOptions) -> Document:
     """End as a fault in a C library ends a process."""
     os.kill(os.getpid(), signal.SIGSEGV)
     return _document("")
+
+
+def crash_at_documents(path: str, options: ReadOptions) -> Document:
+    """End so when documents inside a folder are to be read."""
+    return crash(path, options) if options.documents else read_path(path, options)
 
 
 def leave(path: str, options: ReadOptions) -> Document:

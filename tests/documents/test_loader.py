@@ -136,6 +136,17 @@ async def test_an_answer_too_large_is_refused(tmp_path: Path) -> None:
 
 
 @posix
+async def test_a_document_that_ends_the_reader_does_not_cost_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n", encoding="utf-8")
+    (tmp_path / "fatal.pdf").write_bytes(b"%PDF-1.7")
+    document = await read_document(tmp_path, reader=f"{WRONG}:crash_at_documents")
+    assert "a = 1" in document.text
+    assert document.warnings == (
+        "1 document in the folder was not read, for the reader ended at it; give it by its own name: fatal.pdf",
+    )
+    assert "SIGSEGV" in (await problem(tmp_path, reader=f"{WRONG}:crash")).what
+
+
 async def test_a_crash_is_told_by_its_signal(tmp_path: Path) -> None:
     assert "SIGSEGV" in (await problem(tmp_path / "x", reader=f"{WRONG}:crash")).what
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _SMALLEST_CONTEXT = 256
 _TRIES = 3
 """How often a password is asked for."""
-_TREE_TIMES = 6
-"""A folder may take so many times as long to be read as one file."""
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -187,20 +185,15 @@ async def open_inputs(ground: Ground, paths: Sequence[str]) -> AsyncIterator[tup
         yield expansion.inputs
 
 
-async def read(ground: Ground, item: Input | str, wishes: ReadWishes | str = "") -> Document:
+async def read(ground: Ground, item: Input, wishes: ReadWishes) -> Document:
     """Read one document, or take it from the database when it was read before, and print its warnings.
 
     At a terminal the password of an encrypted PDF is asked for. Raises InputProblem; UsageProblem for pages that the
     document does not have.
     """
     from tui.cli.remembered import remembered
-    from tui.documents.inputs import Input
     from tui.documents.selection import select_pages
 
-    if isinstance(wishes, str):
-        wishes = ReadWishes(password=wishes)
-    if isinstance(item, str):
-        item = Input(path=item, shown=item)
     if item.problem is not None:
         raise item.problem
     place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
@@ -261,7 +254,7 @@ async def _read_once(ground: Ground, item: Input, wishes: ReadWishes, password: 
         password=password or None,
         encoding=wishes.encoding or None,
         ocr=wishes.ocr,
-        timeout_s=ground.settings.read_timeout_s * (_TREE_TIMES if item.folder else 1),
+        timeout_s=ground.settings.read_timeout_s,
         ocr_timeout_s=ground.settings.ocr_timeout_s,
         memory_mib=ground.settings.read_memory_mib,
     )

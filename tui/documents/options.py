@@ -16,3 +16,5 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Languages in which scanned pages are read, as tesseract names them (`eng+chi_sim`); empty: they are not."""
     seconds: float = 20.0
     """Wall time in which the whole reading must end; a source tree shares it out among its documents."""
+    documents: bool = True
+    """Whether documents such as PDFs inside a source tree are read; not when one of them has ended the reader."""

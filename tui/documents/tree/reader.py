@@ -136,6 +136,8 @@ class _Reading:
         # Imported here: a tree of text alone needs no other reader.
         from tui.documents.sources import read_bytes
 
+        if not self._options.documents:
+            return Missing("fatal")
         left = self._end - time.monotonic()
         if left <= 0:
             return Missing("late")

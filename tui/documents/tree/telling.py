@@ -18,6 +18,7 @@ _NAMES = 40
 _MARKS: dict[str, str] = {
     "binary": "binary, not read",
     "document": "a document, not read",
+    "fatal": "a document, not read",
     "late": "a document, not read",
     "drawing": "drawing, not read",
     "generated": "generated, not read",
@@ -36,6 +37,8 @@ _SENTENCES: tuple[tuple[str, str, str], ...] = (
     ("binary", "binary file was left out", "binary files were left out"),
     ("late", "document in the folder was not read, for the time was up; give it by its own name",
      "documents in the folder were not read, for the time was up; give them by their own names"),
+    ("fatal", "document in the folder was not read, for the reader ended at it; give it by its own name",
+     "documents in the folder were not read, for the reader ended at one of them; give them by their own names"),
     ("drawing", "drawing (SVG) was left out", "drawings (SVG) were left out"),
     ("generated", "generated file was left out", "generated files were left out"),
     ("minified", "minified file was left out", "minified files were left out"),
