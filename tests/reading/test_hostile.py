@@ -29,7 +29,7 @@ _PIECES = (
 )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_any_summary_is_placed(seed: int) -> None:
     chance = random.Random(seed)
     summary = "".join(chance.choice(_PIECES) for _ in range(chance.randrange(1, 60)))

@@ -114,9 +114,9 @@ def test_slots_are_chosen_by_what_there_is_to_read_and_the_memory(scripted: Make
     assert choose_slots(model, 8192, 100_000, available=17 << 30).slots == 1
 
 
-@pytest.mark.parametrize("parallel", [1, 2, 3, 4])
+@pytest.mark.parametrize("parallel", [2, 3, 4])
 async def test_few_parts_come_in_full_waves(scripted: MakeRuntime, parallel: int) -> None:
-    for pages in range(60, 160, 20):
+    for pages in (60, 100):
         runtime = scripted(n_ctx=8192, parallel=parallel)
         finished, _ = await run(runtime, paged(pages, 12))
         assert finished.result.chunks % parallel == 0 or finished.result.chunks == 2
