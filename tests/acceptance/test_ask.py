@@ -79,24 +79,26 @@ def test_what_does_not_fit_is_refused_with_both_numbers(own_home: Path, tmp_path
 @pytest.mark.demo
 @pytest.mark.usefixtures("demo_in_home")
 def test_what_does_not_fit_is_answered_from_passages_with_their_places(own_home: Path, tmp_path: Path) -> None:
-    """The demo model finds what stands on one line of a document twice as long as its context."""
-    text = "\n\n".join(report(9, 20))
+    """The demo model finds what stands on one line of a document three times as long as its context."""
+    parts = report(12, 12)
+    parts[6] += "\nThe old lighthouse was painted green by Ada Quill in the year 1931.\n"
+    text = "\n\n".join(parts)
     paper = tmp_path / "report.txt"
     paper.write_text(text, encoding="utf-8")
-    [line] = [number for number, said in enumerate(text.splitlines(), 1) if said.startswith("Section 7:")]
-    options = (str(paper), "--model", "demo", "--ctx-size", "2048", "--json")
-    result = asked(own_home, "What is the code word of section 7?", options)
+    [line] = [number for number, said in enumerate(text.splitlines(), 1) if "lighthouse" in said]
+    options = (str(paper), "--model", "demo", "--ctx-size", "1024", "--json")
+    result = asked(own_home, "In which year was the lighthouse painted green?", options)
     assert result["strategy"] == "passages"
     warnings = result["warnings"]
     assert isinstance(warnings, list)
-    assert any("2,048" in warning for warning in warnings)
+    assert any("1,024" in warning for warning in warnings)
     citations = result["citations"]
     assert isinstance(citations, list)
     assert any(citation["lines"][0] <= line <= citation["lines"][1] for citation in citations)
     answer = result["answer"]
     assert isinstance(answer, str)
-    assert "KESTREL-007" in answer
-    assert f"[line {line}]" in answer
+    assert "1931" in answer
+    assert answer.endswith(f"[line {line}]")
 
 
 def asked(home: Path, question: str, options: tuple[str, ...]) -> dict[str, object]:
