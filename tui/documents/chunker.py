@@ -138,7 +138,15 @@ class _Plan:
     def _room(self, start: int) -> int:
         """Tokens of the budget that are left to the text of the chunk that begins at `start`."""
         table = self._boundaries.units.table_at(start)
-        return self._max - (self._headers[table.start] if table is not None and self.context(start) else 0)
+        if table is None or not self.context(start):
+            return self._max
+        room = self._max - self._headers[table.start]
+        row = self._boundaries.units.row_end(start, table)
+        size = self._ruler.tokens_before(row) - self._ruler.tokens_before(start)
+        if room * (1 - _MARGIN) < size <= self._max:
+            self._without.add(start)  # a row is not cut for its header's sake
+            return self._max
+        return room
 
     def all_chunks(self) -> list[tuple[int, int]]:
         """Ranges that tile the text, each within the budget by the estimate."""
@@ -163,7 +171,7 @@ class _Plan:
         ranges: list[tuple[int, int]] = []
         for start, end, tokens in over:
             if self.context(start) and not self._boundaries.units.rows_inside(start, end):
-                self._without.add(start)  # a row is not cut for its header's sake
+                self._without.add(start)
                 ranges.append((start, end))
                 continue
             span = self._ruler.tokens_before(end) - self._ruler.tokens_before(start)

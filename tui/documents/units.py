@@ -82,6 +82,11 @@ class Units:
         index = bisect.bisect_right(rows, start)
         return index < len(rows) and rows[index] < end
 
+    def row_end(self, place: int, table: Table) -> int:
+        """Where the row of `table` that `place` lies in ends."""
+        rows = self.rows(table)
+        return rows[min(bisect.bisect_right(rows, place), len(rows) - 1)]
+
     def rows(self, table: Table) -> list[int]:
         """Starts of the table's rows and its end."""
         if table.start not in self._rows:

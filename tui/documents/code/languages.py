@@ -182,7 +182,8 @@ _ALL = (
         "haskell",
         "haskell",
         (
-            rf"(?:data|newtype|class|instance|type(?:{_S}family)?){_S}([^\n={{]++)",
+            rf"(?:data|newtype|type(?:{_S}family)?){_S}([^\n={{]++)",
+            rf"(?:class|instance){_S}([^\n{{]+?)(?={_S}where\b|{_O}(?:[\n{{]|\Z))",
             r"([a-z_][\w']*+)(?=[ \t]*+\n?[ \t]*+::)",
         ),
     ),
