@@ -275,6 +275,14 @@ def test_a_damaged_byte_does_not_throw_the_declaration_away() -> None:
     assert any("damaged place" in warning for warning in document.warnings)
 
 
+def test_utf8_with_a_damaged_byte_and_hardly_a_letter_beyond_ascii() -> None:
+    data = b"<meta charset=utf-8><p>" + b"plain words " * 40 + b"\x81\xff\x90<p>end"
+    document = read(data)
+    assert document.encoding == "utf-8"
+    assert document.text.endswith("end")
+    assert "damaged place" in document.warnings[0]
+
+
 def test_forbidden_characters_do_not_leave_the_reader() -> None:
     document = read("<p>a&#0;b&#xFFFE;c&#xD800;d<h2>t&#xFFFF;</h2>")
     assert not set(document.text) & {"\x00", "\ufffe", "\uffff", "\ud800"}

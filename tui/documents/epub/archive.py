@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import lzma
 import posixpath
+import struct
 import unicodedata
 import zipfile
 import zlib
@@ -12,6 +14,11 @@ from urllib.parse import unquote
 from tui.documents.clean import name_safe
 from tui.documents.refusal import Refusal
 
+# What zipfile raises for damaged archives: also plain errors, where a number in a header is nonsense.
+_ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, RuntimeError, ValueError,
+    IndexError, struct.error,
+)  # fmt: skip
 _MEMBER_MAX = 64 * 2**20
 _TOTAL_MAX = 256 * 2**20
 """Bytes of text, unpacked; the largest books hold a tenth of it."""
@@ -31,7 +38,7 @@ class Archive:
     def __init__(self, data: bytes) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+        except _ZIP_ERRORS as error:
             raise Refusal(
                 f"is a damaged zip archive ({error}).", "Get the book anew, or mend it in Calibre."
             ) from error
@@ -76,7 +83,7 @@ class Archive:
         try:
             with self._zip.open(info) as stream:
                 data = stream.read(min(_MEMBER_MAX, _TOTAL_MAX - self._unpacked) + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except _ZIP_ERRORS as error:
             raise Broken(str(error) or type(error).__name__) from error
         self._unpacked += len(data)
         if len(data) > _MEMBER_MAX or self._unpacked > _TOTAL_MAX:

@@ -90,7 +90,19 @@ def decode_page(data: bytes, encoding: str = "") -> Decoded:
     for name in named:
         if name != "utf-8" and (found_damaged := _damaged(data, name)) is not None:
             return found_damaged
-    return decode(data)
+    return _told_wrong(data) if "utf-8" in named else decode(data)
+
+
+def _told_wrong(data: bytes) -> Decoded:
+    """A page that says UTF-8 and is not quite that: another program's Latin letters, or a few damaged bytes."""
+    told = _damaged(data, "utf-8")
+    if told is None:
+        return decode(data)
+    try:
+        found = decode(data)
+    except Refusal:
+        return told
+    return found if found.encoding in ("utf-8", "cp1252") else told
 
 
 def declared(data: bytes) -> list[str]:

@@ -283,7 +283,8 @@ def _grid(rows: list[Row], heads: int) -> list[list[str]]:
                 next_taken += 1
             line.append((at, cell.text, cell.columns))
             if cell.rows > 1 and len(above) + len(new) < _MANY_SPANS:
-                said = cell.text if len(cell.text) <= _REPEATED else ""
+                # Header rows are joined column by column, where once is enough.
+                said = cell.text if len(cell.text) <= _REPEATED and index >= heads else ""
                 new.append((at, cell.columns, cell.rows, said))
             at += cell.columns
         placed.append(sorted(line))
@@ -314,10 +315,10 @@ def _filled(row: list[tuple[int, str, int]], columns: dict[int, int], *, spread:
 
 
 def _joined(rows: list[list[str]]) -> list[str]:
-    """Several header rows as one: what stands above each other, each thing once."""
+    """Several header rows as one: what stands above each other."""
     width = max((len(row) for row in rows), default=0)
     columns = ([row[index] for row in rows if index < len(row) and row[index]] for index in range(width))
-    return [" ".join(dict.fromkeys(column)) for column in columns]
+    return [" ".join(column) for column in columns]
 
 
 def _row(cells: list[str]) -> str:
