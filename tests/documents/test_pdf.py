@@ -110,8 +110,14 @@ def test_blank_and_drawn_pages_are_named() -> None:
         for place in range(60):
             canvas.line(50, 50 + place * 10, 400, 60 + place * 9)
         canvas.showPage()
+        canvas.line(50, 50, 400, 50)
+        canvas.showPage()
 
-    assert read(canvas_bytes(draw)).warnings == ("Page 3 holds a drawing only and was not read.", "Page 2 is blank.")
+    assert read(canvas_bytes(draw)).warnings == (
+        "Page 3 holds a drawing only and was not read.",
+        "Page 2 is blank.",
+        "Page 4 holds no text.",
+    )
 
 
 def test_an_undecodable_text_layer_is_named_or_refused() -> None:

@@ -30,6 +30,7 @@ _STARTS_ANEW = re.compile(
 )
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?\s+\w")
 _LEADERS = re.compile(r"[.…·_]{4,}|(?:\. ){4,}")
+_DIGIT = re.compile(r"\d")
 _SYMBOL = re.compile(r"[{}\[\]<>=|\\#*_^~`@$&%]|::|//|->|\(\)")
 _CALL = re.compile(r"\w[(\[]\S")
 _STATEMENT = re.compile(
@@ -47,8 +48,12 @@ def without_soft_ends(text: str) -> str:
     if len(lines) < _NEIGHBOURS:
         return text
     widths = [_width(line) for line in lines]
+    running = [_is_running(line) for line in lines]
     # The first and the last line of a page are as likely its header and footer.
-    joins = [0 < index < len(lines) - 2 and _goes_on(lines, widths, index) for index in range(len(lines) - 1)]
+    joins = [
+        0 < index < len(lines) - 2 and running[index] and running[index + 1] and _goes_on(lines, widths, index)
+        for index in range(len(lines) - 1)
+    ]
     parts: list[str] = []
     index = 0
     while index < len(lines):
@@ -71,11 +76,11 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _goes_on(lines: Sequence[str], widths: Sequence[int], index: int) -> bool:
-    """Whether the line after `index` plainly continues it."""
+    """Whether the line after `index` plainly continues it, both being prose."""
     line, after = lines[index], lines[index + 1]
     if not line.strip() or not after.strip() or _ENDS.search(line) or _STARTS_ANEW.match(after):
         return False
-    if widths[index] < _LEAST_WIDTH or not _is_running(line) or not _is_running(after):
+    if widths[index] < _LEAST_WIDTH:
         return False
     near = sorted(width for width in widths[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1] if width)
     usual = statistics.quantiles(near, n=4)[2] if len(near) > 1 else near[0]
@@ -97,9 +102,8 @@ def _goes_on(lines: Sequence[str], widths: Sequence[int], index: int) -> bool:
 def _is_running(line: str) -> bool:
     """Whether a line looks like prose: few digits and symbols, no dotted leaders, no script that hides its spaces."""
     packed = "".join(line.split())
-    digits = sum(letter.isdigit() for letter in packed)
     return (
-        digits <= _DIGITS * len(packed)
+        len(_DIGIT.findall(packed)) <= _DIGITS * len(packed)
         and len(_SYMBOL.findall(packed)) <= _SYMBOLS * len(packed)
         and not _LEADERS.search(line)
         and len(_CALL.findall(line)) < (1 if _STATEMENT.search(line) else 2)

@@ -79,7 +79,9 @@ def mend_pages(raw: Sequence[str]) -> list[str]:
 
 def _marks_misplaced(raw: Sequence[str]) -> bool:
     """Whether the letters before a vowel mark stand in reverse: Arabic words then end in the article, not begin."""
-    words = [match[1] for text in raw for match in _BEFORE_MARK.finditer(text) if len(match[1]) > 2]
+    words = [
+        match[1] for text in raw if not text.isascii() for match in _BEFORE_MARK.finditer(text) if len(match[1]) > 2
+    ]
     ending = [word for word in words if word.endswith(_ARTICLE[::-1])]
     starting = [word for word in words if word.startswith(_ARTICLE)]
     return len(ending) >= _FEW_ARTICLES and len(ending) > 3 * len(starting)

@@ -44,8 +44,9 @@ def page_warnings(left: Sequence[RawPage], filled: Mapping[int, str], tried: Con
     images, drawings = of_state("image"), of_state("drawing")
     say(images, "holds an image only and was not read", "hold images only and were not read", ocr(images))
     say(drawings, "holds a drawing only and was not read", "hold drawings only and were not read", ocr(drawings))
-    blank = [number for number in of_state("empty") if not filled.get(number)]
-    say(blank, "is blank", "are blank")
+    empty = [page for page in left if page.state == "empty" and not filled.get(page.number)]
+    say([page.number for page in empty if not page.has_content], "is blank", "are blank")
+    say([page.number for page in empty if page.has_content], "holds no text", "hold no text")
     say(of_state("failed"), "is damaged and could not be read", "are damaged and could not be read")
     garbled = [page.number for page in left if is_garbled(page)]
     say(garbled, f"has a text layer {_NO_MAP}", f"have a text layer {_NO_MAP}", ocr(garbled))
