@@ -56,7 +56,7 @@ def test_passages_are_the_default_for_what_does_not_fit(own_home: Path, tmp_path
         assert citation["path"] == str(paper)
         assert citation["pages"] == []
         assert 1 <= citation["lines"][0] <= citation["lines"][1] <= len(paper.read_text(encoding="utf-8").splitlines())
-    assert result["answer"].rpartition("\n\n")[2].startswith("[line")
+    assert "line" in result["answer"].rpartition("\n\n[")[2]
     text = longscroll(own_home, *options)
     assert text.stdout.rstrip().endswith("]")
 

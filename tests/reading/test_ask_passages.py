@@ -125,7 +125,7 @@ async def test_a_question_without_a_word_of_the_text_gets_a_spread_and_says_so(s
         [citation] = result.citations
         assert min(citation.pages) == 1
         assert max(citation.pages) > 12
-        assert result.answer.startswith("Von Pumpen.\n\n[pp. ")
+        assert result.answer.startswith("Von Pumpen.\n\n[passages: pp. ")
 
 
 async def test_no_source_is_named_for_an_answer_that_there_is_none(scripted: MakeRuntime) -> None:

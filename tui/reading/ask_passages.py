@@ -99,14 +99,15 @@ async def answer_from_passages(
 def _choice(units: Units, chosen: Chosen, question: str, cite: str) -> str:
     """The sentence that says what was sent."""
     share = f"{len(chosen.parts):,} of {plural(len(units), 'part')}"
+    places = (_short(cite) or "from all over the text").rstrip(".")
     advice = ""
     if wants_list(question):
         advice = " A question for all of something is answered better by --strategy map-reduce, which asks every part."
     if chosen.found:
-        return f"Passages were sent, {share}: {_short(cite) or 'from all over the text'}.{advice}"
+        return f"Passages were sent, {share}: {places}.{advice}"
     return (
         f"No word of the question stands in the documents, so passages spread over them were sent, {share}: "
-        f"{_short(cite) or 'from all over the text'}. --strategy map-reduce asks every part instead."
+        f"{places}. --strategy map-reduce asks every part instead."
     )
 
 
@@ -121,7 +122,11 @@ def _sources(units: Units, chosen: Chosen, answer: str) -> str:
     """Where the answer's words stand; all passages where its words do not tell (it may be in another language)."""
     if says_nothing(answer):
         return ""
-    return _short(units.cite(units.trace(answer, chosen.parts) or units.ranges(chosen.parts)))
+    traced = units.cite(units.trace(answer, chosen.parts))
+    if traced:
+        return _short(traced)
+    sent = _short(units.cite(units.ranges(chosen.parts)))
+    return f"passages: {sent}" if sent else ""
 
 
 async def choose(runtime: Runtime, units: Units, template: Template, question: str, reserve: int) -> Chosen:
