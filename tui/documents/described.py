@@ -55,8 +55,13 @@ class _Outline:
     def __init__(self, document: Document) -> None:
         self._text = document.text
         self._code = document.kind in _CODE
-        self._files = {span.start: span.file or span.label for span in document.spans}
-        self._file_starts = sorted(self._files) if document.kind == "tree" else []
+        owners = [span.file or span.label for span in document.spans] if document.kind == "tree" else []
+        self._file_starts = [
+            span.start
+            for before, owner, span in zip(["", *owners], owners, document.spans, strict=False)
+            if before != owner
+        ]
+        self._tops = frozenset(self._file_starts)
         self._starts, self._paths = _heading_paths(document.headings)
 
     def path(self, start: int, end: int) -> str:
@@ -87,7 +92,7 @@ class _Outline:
 
     def _ends(self, heading: Heading, line: int, width: int) -> bool:
         """Whether what `heading` names has ended before `line`, which is indented by `width`. A file has not."""
-        return heading.start < line and heading.start not in self._files and self._indentation(heading.start) >= width
+        return heading.start < line and heading.start not in self._tops and self._indentation(heading.start) >= width
 
     def _indentation(self, line: int) -> int:
         text = self._text

@@ -14,7 +14,7 @@ Unit = tuple[int, int, float]
 """Start, end, and how full a chunk must be to end before the unit rather than inside it, as a share of its budget."""
 
 # A larger thing is kept whole where that leaves the chunk half full; a smaller one at nearly any price.
-_SECTION, _CLASS, _FUNCTION, _FILE, _TABLE, _ROW, _FENCE = 0.7, 0.5, 0.25, 0.5, 0.5, 0.0, 0.3
+_SECTION, _CLASS, _FUNCTION, _FILE, _TABLE, _ROW, _FENCE = 0.7, 0.5, 0.1, 0.5, 0.5, 0.0, 0.3
 _OUTER_ITEM, _ITEM = 0.5, 0.3
 _MARKDOWN_LIKE = frozenset({"markdown", "docx", "rtf", "html", "epub", "notebook", "tree"})
 _MOST_LINES = 200
