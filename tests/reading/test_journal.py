@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 import pytest
 
 from tests.reading.conftest import MakeRuntime, paged
@@ -139,3 +140,16 @@ async def test_the_number_of_slots_is_not_in_the_key(scripted: MakeRuntime) -> N
     runtime = scripted(parallel=1)
     finished, _ = await run(runtime, document, options)
     assert finished.result.reused_chunks == finished.result.chunks
+
+
+async def test_parts_that_differ_in_the_white_space_around_them_are_not_taken_for_each_other(
+    scripted: MakeRuntime,
+) -> None:
+    """Their prompts are the same, but their ranges are not: the ledger would tell of characters that are not there."""
+    longer = paged(6)
+    shorter = msgspec.structs.replace(longer, text=longer.text.rstrip(), spans=())
+    options = SummaryOptions(strategy="map-reduce")
+    await run(scripted(), msgspec.structs.replace(longer, spans=()), options)
+    finished, _ = await run(scripted(), shorter, options)  # `run` checks that the ledger tiles the document
+    assert finished.result.coverage.characters_read == len(shorter.text)
+    assert 0 < finished.result.reused_chunks < finished.result.chunks

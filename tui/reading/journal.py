@@ -55,9 +55,22 @@ class Journal:
         self.trouble = ""
         """Why something could not be written; the run goes on, but could not be resumed."""
 
-    def key(self, kind: str, level: int, messages: Sequence[Message], sampling: Sampling, max_tokens: int) -> str:
-        """SHA-256 over model, prompt (template and text in it), parameters and level."""
-        named = (_FORMAT, kind, level, self._fingerprint, tuple(messages), sampling, max_tokens)
+    def key(
+        self,
+        kind: str,
+        level: int,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        max_tokens: int,
+        *,
+        text: str = "",
+    ) -> str:
+        """SHA-256 over model, prompt (template and text in it), parameters and level.
+
+        `text` is what an entry's pieces are ranges of: a prompt does not show the white space around it.
+        """
+        around = (len(text), len(text) - len(text.lstrip())) if text else ()
+        named = (_FORMAT, kind, level, self._fingerprint, tuple(messages), sampling, max_tokens, *around)
         return f"reading/{hashlib.sha256(msgspec.msgpack.encode(named)).hexdigest()}"
 
     async def look_up(self, keys: Sequence[str]) -> dict[str, Entry]:

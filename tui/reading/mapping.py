@@ -76,7 +76,8 @@ class Mapper:
 
     def key(self, chunk: Chunk, known: str = "") -> str:
         """The journal's key of a chunk, read beside the notes `known` so far."""
-        return self._journal.key(self._kind, 0, self._messages(chunk, known), self._sampling, self._budget.reply)
+        messages = self._messages(chunk, known)
+        return self._journal.key(self._kind, 0, messages, self._sampling, self._budget.reply, text=chunk.text)
 
     async def finished(self, chunks: Sequence[Chunk]) -> dict[int, Entry]:
         """The chunks, by index, that an earlier run has finished."""

@@ -124,7 +124,7 @@ class PartReader:
         return await over_slots(chunks, self._runtime.parallel, self._chunk)
 
     def _key(self, task: Task, chunk: Chunk) -> str:
-        return self._journal.key(task.kind, 0, task.messages(chunk), task.sampling, task.reply)
+        return self._journal.key(task.kind, 0, task.messages(chunk), task.sampling, task.reply, text=chunk.text)
 
     async def _chunk(self, slot: int, chunk: Chunk) -> list[list[Outcome]]:
         found: list[list[Outcome]] = []
