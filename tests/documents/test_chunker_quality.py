@@ -14,7 +14,7 @@ from tests.documents.counters import count_bytes_level, many
 from tui.documents.chunker import chunk_document
 from tui.documents.endings import ends_sentence
 from tui.documents.fences import fences
-from tui.documents.model import Chunk, Document, Span
+from tui.documents.model import Chunk, Document, Heading, Span
 from tui.documents.options import ReadOptions
 from tui.documents.sources import read_bytes
 from tui.documents.tables import rows_of
@@ -152,6 +152,19 @@ def test_a_tree_is_cut_at_files_and_pages_know_theirs() -> None:
     assert [chunk.files for chunk in found] == [("src/a.py",), ("notes.md",), ("docs/b.pdf",)]
     assert [chunk.pages for chunk in found] == [None, None, (1, 3)]
     assert [chunk.lines for chunk in found] == [(1, 26), (1, 15), None]
+
+
+def test_markdown_in_a_tree_keeps_its_headings() -> None:
+    body = "Words of the section come here and stay for a while.\n" * 6
+    text = f"===== a.md =====\n# One\n\n{body}\n## Two\n\n{body}\n"
+    headings = tuple(
+        Heading(text.index(f"{'#' * level} {title}"), level, title) for level, title in ((1, "One"), (2, "Two"))
+    )
+    spans = (Span("file", "a.md", 1, 0, len(text)),)
+    document = Document(path="a", name="a", kind="tree", text=text, spans=spans, headings=headings)
+    found = chunks(document, 150)
+    assert found[-1].heading == "One › Two"
+    assert not any(chunk.text.rstrip().rsplit("\n", 1)[-1].startswith("#") for chunk in found)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,9 +22,9 @@ from tui.documents.endings import (
     ends_sentence,
 )
 from tui.documents.graphemes import is_boundary, whole_before
-from tui.documents.kinds import text_kind
-from tui.documents.model import Document, Heading, Span
+from tui.documents.model import Document, Heading
 from tui.documents.units import Units
+from tui.documents.written import Written
 
 __all__ = ["Boundaries", "ends_sentence"]
 
@@ -33,7 +33,7 @@ _SPACE = re.compile(r"\s*")
 _TO_LINE_END = re.compile(r"[^\n\r]*(?:\r\n?|\n)?")
 # Lines that stand above a definition and belong to it.
 _ABOVE_CODE = re.compile(r"[ \t]*(?://|/\*|\*|#|@|--|\[|;|%|\"\"\"|template\b)")
-_FORMS: dict[str, Form] = {"code": CODE, "pdf": PAPER, "table": RECORDS, "notebook": PROSE}
+_FORMS: dict[str, Form] = {"code": CODE, "prose": PROSE, "paper": PAPER, "records": RECORDS}
 # What a cut before a heading is worth, from the highest level down; code is also cut well at blank lines.
 _HEADINGS = (0.92, 0.88, 0.85)
 _DEFINITIONS = (0.85, 0.8, 0.7)
@@ -46,10 +46,7 @@ class Boundaries:
 
     def __init__(self, document: Document) -> None:
         self._text = document.text
-        self._kind = document.kind
-        self._spans = document.spans
-        self._span_starts = [span.start for span in document.spans]
-        self._forms: dict[str, Form] = {}
+        self._written = Written(document)
         files, sections, pages, torn = _span_starts(document)
         self._files = files
         code = document.kind in ("code", "tree")
@@ -59,7 +56,7 @@ class Boundaries:
         for heading in document.headings:
             self._levels[heading.start] = min(heading.level, self._levels.get(heading.start, 99))
         self._headings = sorted(self._levels)
-        self._bodies = _bodies(document.text, document.headings, code=code)
+        self._bodies = _bodies(document.text, document.headings, self._written)
         self.units = Units(document, files)
         self._strong.append((self.units.ends(), _END))
 
@@ -68,7 +65,7 @@ class Boundaries:
 
         `fill` tells how full the chunk is when it ends at a place, as a share of its budget.
         """
-        form = self._form(limit)
+        form = _FORMS[self._written.at(limit - 1)]
         reach = limit
         unit = 0
         for first, last, least in self.units.around(start, limit, code=form is CODE):
@@ -88,19 +85,6 @@ class Boundaries:
         if best:
             return best
         return whole_before(self._text, limit, start)
-
-    def _form(self, place: int) -> Form:
-        """How the text around `place` is written."""
-        if self._kind != "tree":
-            return _FORMS.get(self._kind, PROSE)
-        index = max(0, bisect.bisect_left(self._span_starts, place) - 1)
-        span = self._spans[index] if self._spans else Span("file", "", 1, 0, 0)
-        if span.kind == "page":
-            return PAPER
-        name = span.file or span.label
-        if name not in self._forms:
-            self._forms[name] = CODE if text_kind(name, b"") == "code" else PROSE
-        return self._forms[name]
 
     def _candidates(self, start: int, limit: int, form: Form, unit: int) -> Iterator[tuple[int, float]]:
         if unit:
@@ -210,10 +194,11 @@ def _span_starts(document: Document) -> tuple[list[int], list[int], list[int], l
     return files, sections, pages, torn
 
 
-def _bodies(text: str, headings: Sequence[Heading], *, code: bool) -> list[int]:
+def _bodies(text: str, headings: Sequence[Heading], written: Written) -> list[int]:
     """For each distinct heading start, where the first thing after the heading begins."""
     found: dict[int, int] = {}
     for heading in headings:
+        code = written.at(heading.start) == "code"
         place = _after_definition(text, heading) if code else _after_heading(text, heading)
         space = _SPACE.match(text, place)
         found[heading.start] = max(found.get(heading.start, 0), space.end() if space else place)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from tui.documents.model import Chunk, Document, Heading, Span
 from tui.documents.places import Places
+from tui.documents.written import Written
 
-_CODE = frozenset({"code", "tree"})
 # Such a line may stand left of the definition it still belongs to.
 _STILL_INSIDE = re.compile(r"[ \t]*(?:[)\]}#]|\w+:\s*$|\S*\"\"\")")
 
@@ -54,7 +54,7 @@ class _Outline:
 
     def __init__(self, document: Document) -> None:
         self._text = document.text
-        self._code = document.kind in _CODE
+        self._written = Written(document)
         owners = [span.file or span.label for span in document.spans] if document.kind == "tree" else []
         self._file_starts = [
             span.start
@@ -77,7 +77,7 @@ class _Outline:
         if self._file_starts:
             floor = self._file_starts[max(0, bisect.bisect_right(self._file_starts, start) - 1)]
             path = tuple(heading for heading in path if heading.start >= floor)
-        if self._code:
+        if self._written.at(start) == "code":
             path = self._holding(path, start)
         return " › ".join(heading.title for heading in path if heading.title)
 
