@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.context.again import again
 from tui.context.prompt import Prompt
 from tui.errors import DoesNotFit, LongscrollError
 from tui.reading.ask_answers import says_nothing, wants_list
 from tui.reading.ask_work import Work, result_of
 from tui.reading.events import PassagesChosen
-from tui.reading.passages import joined, question_terms, ranked, spread
+from tui.reading.passages import joined, ranked, spread
 from tui.reading.prompts import with_system
 from tui.reading.results import AskResult
 from tui.reading.units import Units
@@ -76,7 +77,7 @@ async def answer_from_passages(
             said=warnings,
         )
     )
-    answer = await work.stream(template, chosen.prompt)
+    answer = await again(work.runtime, lambda: work.begun(template, chosen.prompt))
     text = answer.text.strip()
     if answer.error is None and text:
         places = await asyncio.to_thread(_sources, units, chosen, text)
@@ -131,8 +132,7 @@ def _sources(units: Units, chosen: Chosen, answer: str) -> str:
 
 async def choose(runtime: Runtime, units: Units, template: Template, question: str, reserve: int) -> Chosen:
     """The best parts, as many as fit with the question and the answer's room, by exact counts of the whole prompt."""
-    wanted = question_terms(question)
-    order = ranked(units.index.scores(wanted), units.ends) if wanted else []
+    order = ranked(units.index.find(question), units.ends)
     found = bool(order)
     order = order or [part for part in spread(len(units)) if units.chunks[part].text.strip()]
 

@@ -23,6 +23,8 @@ BESIDE = 0.25
 
 NAME_MARK = "="
 """Before a term that is a whole name of code, which is no word of the text."""
+_LONGEST_NAME = 4
+"""Words of a name that a question says apart."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->|-|/)\w+)+|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*", re.ASCII)
 _STOP_WORDS = """
 a an the of in on at to for from by with as is are was were be been being am do does did done has have had will would
@@ -75,7 +77,22 @@ def question_terms(question: str) -> tuple[str, ...]:
 
 def _indexed(text: str) -> list[str]:
     """Terms, and names in code whole beside their parts: `os.path.join` is rarer than its three words."""
-    return [*terms(text), *(f"{NAME_MARK}{match.group().lower()}" for match in _NAME.finditer(text))]
+    return [*terms(text), *(_name(match.group()) for match in _NAME.finditer(text))]
+
+
+def _name(written: str) -> str:
+    """A name in one form: `parse_args`, `parseArgs` and `parse-args` are one."""
+    return NAME_MARK + re.sub(r"\W|_", "", written.lower())
+
+
+def possible_names(question: str) -> tuple[str, ...]:
+    """Names of code that a question may mean when it says them in plain words: `parse args` may be `parse_args`."""
+    words = re.findall(r"[a-z0-9]+", question.lower())
+    return tuple(
+        _name("".join(words[start : start + size]))
+        for size in range(2, _LONGEST_NAME + 1)
+        for start in range(len(words) - size + 1)
+    )
 
 
 class Index:
@@ -97,6 +114,11 @@ class Index:
         """How telling a term is: 0 when no part holds it, small when most do."""
         holders = len(self._found.get(term, ()))
         return math.log(1 + (len(self) - holders + 0.5) / (holders + 0.5)) if holders else 0.0
+
+    def find(self, question: str) -> list[float]:
+        """The score of every part for a question; all 0.0 when it asks about nothing that stands in one."""
+        wanted = question_terms(question)
+        return self.scores((*wanted, *possible_names(question)) if wanted else ())
 
     def scores(self, wanted: Iterable[str]) -> list[float]:
         """The BM25 score of every part for these terms, each of which counts once."""
