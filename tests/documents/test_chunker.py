@@ -15,6 +15,7 @@ from tui.documents.code.outline import code_headings
 from tui.documents.graphemes import whole_before
 from tui.documents.headings import markdown_headings
 from tui.documents.model import Chunk, Document, Heading, Span, Table
+from tui.documents.plain import read_plain
 from tui.documents.tables import markdown_tables
 from tui.errors import UsageProblem
 
@@ -347,6 +348,17 @@ def test_monotonous_texts_take_no_longer_than_others(unit: str) -> None:
     """Each would take minutes if a search went back over a row of the same character from each of its places."""
     given = markdown(unit * (200_000 // len(unit)))
     asyncio.run(chunk_document(given, 2000, many(lambda text: len(text) // 8 + 1)))
+
+
+@pytest.mark.parametrize(
+    "unit", ["# a\n", "# a\n\n", "\n\n", "f(){\n", "def a():\n", "| a |\n| - |\n", "```\n", "- a\n  - b\n"]
+)
+@pytest.mark.parametrize("name", ["a.md", "a.py", "a.c"])
+@pytest.mark.parametrize("budget", [16, 2000])
+def test_rows_of_headings_items_and_tables_are_cut_as_quickly(name: str, unit: str, budget: int) -> None:
+    given = read_plain((unit * (50_000 // len(unit)) + "x").encode(), name, name)
+    chunks = asyncio.run(chunk_document(given, budget, many(lambda text: len(text) // 4 + 1)))
+    assert len(chunks) <= 3 * 50_000 / 4 / budget + 2
 
 
 async def test_cancelling_is_possible_while_counting() -> None:
