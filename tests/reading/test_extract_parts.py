@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from tui.reading.extract import records_in
+from tui.reading.extract import endless, records_in
 from tui.reading.extract_evidence import Evidence, leaves
 from tui.reading.extract_merge import Found, is_empty, merge
 from tui.reading.extract_schema import parse_schema
@@ -90,12 +91,24 @@ def test_what_the_model_saw_beside_the_text_counts() -> None:
         ("NOTHING", 0, False),
         ('[{"a": "]"}]', 1, True),
         ("[3]", 0, False),
-        ("[" * 100_000, 0, False),
+        pytest.param("[" * 100_000, 0, False, id="deep"),
     ],
 )
 def test_records_of_an_answer(answer: str, count: int, whole: bool) -> None:
     records, ended = records_in(answer)
     assert (len(records), ended) == (count, whole)
+
+
+def test_records_of_one_shape_are_no_circle_and_the_same_ones_are() -> None:
+    """Written with indentation, most lines of such a list are alike; that is its form, not a fault."""
+    many = [{"kind": "pump", "broken": False, "name": f"pump {number}"} for number in range(40)]
+    for text in (json.dumps(many, indent=4), json.dumps(many)):
+        assert not any(endless(text[:end]) for end in range(0, len(text), 50))
+    assert endless(json.dumps(many[:4] * 3, indent=4))
+    assert not endless(json.dumps(many[:4]))
+    assert endless('[{"name": "a", "use": "' + "and it is used for the pump " * 20)
+    assert not endless('[{"name": "a", "use": "it is used for the pump of the northern line')
+    assert not endless("")
 
 
 # Merging

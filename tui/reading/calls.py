@@ -60,10 +60,16 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 class Caller:
     """Makes calls and sums up what they cost."""
 
-    def __init__(self, runtime: Runtime, *, cache_prompt: bool = True) -> None:
-        """Without `cache_prompt` every call is processed from its first token, as if it were the only one."""
+    def __init__(
+        self, runtime: Runtime, *, cache_prompt: bool = True, endless: Callable[[str], bool] = circles
+    ) -> None:
+        """Without `cache_prompt` every call is processed from its first token, as if it were the only one.
+
+        `endless` tells of an answer so far whether it only says the same again and is to be stopped.
+        """
         self.runtime = runtime
         self._cache_prompt = cache_prompt
+        self._endless = endless
         self.prompt_tokens = 0
         self.completion_tokens = 0
         self.retry_tokens = 0
@@ -130,7 +136,7 @@ class Caller:
                 unchecked += isinstance(event, TextDelta)
                 if unchecked >= _CHECK_EVERY:
                     unchecked = 0
-                    if circles("".join(pieces)):
+                    if self._endless("".join(pieces)):
                         return await self._stopped(prompt, "".join(pieces), evaluated, reasoned=reasoned, retry=retry)
         if finished is None:
             raise StreamBroken("The answer broke off without its end.", "Try again.")

@@ -42,6 +42,10 @@ _LARGEST_PART, _SMALL_MODELS_PART = 2048, 480
 """Tokens. Many records take many tokens, and small models lose most of a long part."""
 _SHARE_FOR_TEXT = 0.4
 _LEAST_REPLY = 512
+_ENOUGH = 8
+"""Records, of which half were said before, that show an answer going in circles."""
+_LONG, _TAIL, _TAIL_AGAIN = 240, 40, 4
+"""Characters of a record without end whose last so many come that often in it."""
 _decoder = json.JSONDecoder()
 
 
@@ -78,24 +82,42 @@ class _Task(msgspec.Struct, frozen=True, kw_only=True):
 
 def records_in(answer: str) -> tuple[list[dict[str, Any]], bool]:
     """The objects of a JSON list, and whether the list came to its end; of one that was cut, those before the cut."""
+    found, whole, _ = _read(answer)
+    return found, whole
+
+
+def _read(answer: str) -> tuple[list[dict[str, Any]], bool, str]:
+    """The objects, whether the list ended, and what comes after the last whole object."""
     found: list[dict[str, Any]] = []
     at = answer.find("[") + 1
     if at == 0:
-        return [], False
+        return [], False, answer
     while True:
         while at < len(answer) and answer[at] in " \t\r\n,":
             at += 1
-        if at >= len(answer):
-            return found, False
-        if answer[at] == "]":
-            return found, True
+        if at >= len(answer) or answer[at] == "]":
+            return found, at < len(answer), ""
         try:
-            value, at = _decoder.raw_decode(answer, at)
+            value, end = _decoder.raw_decode(answer, at)
         except (json.JSONDecodeError, RecursionError):
-            return found, False
+            return found, False, answer[at:]
         if not isinstance(value, dict):
-            return found, False
+            return found, False, answer[at:]
         found.append(value)
+        at = end
+
+
+def endless(answer: str) -> bool:
+    """Whether a list of records only says the same records again, or one that is begun has no end.
+
+    What is alike in all records, such as the names of their fields, is no sign of it.
+    """
+    records, _, rest = _read(answer)
+    said = [json.dumps(record, sort_keys=True) for record in records]
+    if len(said) >= _ENOUGH and len(set(said)) * 2 <= len(said):
+        return True
+    words = " ".join(rest.split())
+    return len(words) > _LONG and words.count(words[-_TAIL:]) >= _TAIL_AGAIN
 
 
 def extract_records(
@@ -127,7 +149,7 @@ class _Extraction:
         self._schema = schema
         self._options = options
         self._emit = emit
-        self._caller = Caller(runtime)
+        self._caller = Caller(runtime, endless=endless)
 
     async def work(self) -> None:
         """The whole way to Extracted."""
