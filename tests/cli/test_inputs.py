@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ def test_standard_input_is_a_document_of_any_kind(own_home: Path, tmp_path: Path
     (row,) = lines(done)
     assert (row["path"], row["pages"]) == ("standard input", 2)
     assert "standard input is named more than once and read once." in done.stderr
+    with Store(get_paths({"LONGSCROLL_HOME": str(own_home)})) as store:
+        assert kept(store) == []
     assert spooled(own_home) == []
 
 
@@ -216,6 +219,7 @@ class AtTerminal:
 
     def until(self, words: str) -> None:
         while words not in self.said:
+            assert select.select([self.keyboard], [], [], 120)[0], f"silent before {words!r}: {self.said}"
             try:
                 piece = os.read(self.keyboard, 4096)
             except OSError:

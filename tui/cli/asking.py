@@ -23,9 +23,9 @@ async def ask_secret(prompt: str) -> str:
     shows what is typed again.
     """
     stop = threading.Event()
-    print(prompt, end="", file=sys.stderr, flush=True)
     try:
-        with _unseen():
+        with _unseen():  # before the prompt: whoever sees that may type
+            print(prompt, end="", file=sys.stderr, flush=True)
             return await asyncio.to_thread(_line, stop)
     finally:
         stop.set()
@@ -66,7 +66,7 @@ else:
         try:
             yield
         finally:
-            termios.tcsetattr(keyboard, termios.TCSAFLUSH, before)
+            termios.tcsetattr(keyboard, termios.TCSANOW, before)
 
     def _line(stop: threading.Event) -> str:
         typed = b""

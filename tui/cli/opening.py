@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui.store.database import Store
 
 _SMALLEST_CONTEXT = 256
+_SLOW_S = 2.0
 _TRIES = 3
 """How often a password is asked for."""
 
@@ -196,7 +197,9 @@ async def read(ground: Ground, item: Input, wishes: ReadWishes) -> Document:
 
     if item.problem is not None:
         raise item.problem
-    place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
+    place = None
+    if not item.spooled:
+        place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
     document = None if place is None else await place.document(item.shown)
     if document is None:
         document, secret = await _read_with_password(ground, item, wishes)
@@ -248,13 +251,33 @@ async def _read_with_password(ground: Ground, item: Input, wishes: ReadWishes) -
 async def _read_once(ground: Ground, item: Input, wishes: ReadWishes, password: str) -> Document:
     from tui.documents.loader import read_document
 
-    return await read_document(
-        item.path,
-        shown=item.shown,
-        password=password or None,
-        encoding=wishes.encoding or None,
-        ocr=wishes.ocr,
-        timeout_s=ground.settings.read_timeout_s,
-        ocr_timeout_s=ground.settings.ocr_timeout_s,
-        memory_mib=ground.settings.read_memory_mib,
-    )
+    async with _shown_when_slow(ground.out, f"Reading {item.shown}"):
+        return await read_document(
+            item.path,
+            shown=item.shown,
+            password=password or None,
+            encoding=wishes.encoding or None,
+            ocr=wishes.ocr,
+            timeout_s=ground.settings.read_timeout_s,
+            ocr_timeout_s=ground.settings.ocr_timeout_s,
+            memory_mib=ground.settings.read_memory_mib,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _shown_when_slow(out: Out, label: str) -> AsyncIterator[None]:
+    """Show `label` while the work inside goes on, once it has taken some seconds."""
+
+    async def show() -> None:
+        await asyncio.sleep(_SLOW_S)
+        with out.working() as progress:
+            while True:
+                progress.update(label)
+                await asyncio.sleep(_SLOW_S)
+
+    task = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

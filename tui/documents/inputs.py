@@ -29,6 +29,8 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     """For people and results: as the user named it, or as it was found below what the user named."""
     folder: bool = False
     """A source tree."""
+    spooled: bool = False
+    """Standard input: nothing of it is to stay on disk."""
     problem: LongscrollError | None = None
 
 
@@ -85,7 +87,7 @@ class _Expanding:
         except LongscrollError as problem:
             self._fail(STANDARD_INPUT, problem)
         else:
-            self.inputs.append(Input(path=str(file), shown=STANDARD_INPUT))
+            self.inputs.append(Input(path=str(file), shown=STANDARD_INPUT, spooled=True))
 
     def take(self, path: str, stop: threading.Event) -> None:
         place = os.path.expanduser(path)
