@@ -47,9 +47,7 @@ _LAST_TOP_LEVEL = _last(rf"{_NEWLINE}[ \t]*+{_NEWLINE}(?=[^\s)\]}}])")
 _LAST_SENTENCE = _last(rf"{_END}(?:{_NOT_ABBREVIATED})\s++(?![a-z])|{_WIDE_END}\s*")
 _LAST_LINE = _last(_NEWLINE)
 # A line of code after which something else begins: not after an opening, nor before what closes or goes on.
-_LAST_STATEMENT = _last(
-    r"(?<![:{(\[,\\=&|+])(?:\r\n|\n)(?![ \t]*+(?:[)\]}]|(?:else|elif|except|finally|catch|end)\b))"
-)
+_LAST_STATEMENT = _last(r"(?<![:{(\[,\\=&|+])(?:\r\n|\n)(?![ \t]*+(?:[)\]}]|(?:else|elif|except|finally|catch|end)\b))")
 _LAST_ITEM = _last(rf"{_NEWLINE}(?={_MARK})")
 _LAST_NESTED = _last(rf"{_NEWLINE}(?=[ \t\u3000]{{1,16}}+{_MARK})")
 _LAST_CLAUSE = _last(r"[,;:–—]\s+|[，、；：·]")
