@@ -19,13 +19,15 @@ from tests.support.running import QUICK
 from tests.support.tiny_models import build
 from tui.context.runtime import Runtime, RuntimeOptions, open_runtime
 from tui.paths import Paths
+from tui.reading.ask import ask
 from tui.reading.calls import Caller
-from tui.reading.events import ChunkDone, Finished, GroupDone, ReadingEvent, SummaryRestarted
-from tui.reading.results import SummaryOptions
+from tui.reading.events import Answered, ChunkDone, Finished, GroupDone, ReadingEvent, SummaryRestarted
+from tui.reading.results import AskOptions, SummaryOptions
 from tui.reading.summarize import summarize
 from tui.server import revival
 from tui.server.client import AGAIN
 from tui.server.errors import ServerDied
+from tui.server.types import PromptProgress
 from tui.settings import Settings
 from tui.store.database import Store
 from tui.store.journal import JournalStore
@@ -78,9 +80,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 
 @contextlib.asynccontextmanager
-async def opened(paths: Paths, model: Path) -> AsyncIterator[Runtime]:
+async def opened(paths: Paths, model: Path, *, ctx_size: int = 512) -> AsyncIterator[Runtime]:
     with Store(paths) as store:
-        options = RuntimeOptions(model=str(model), ctx_size=512, parallel=SLOTS)
+        options = RuntimeOptions(model=str(model), ctx_size=ctx_size, parallel=SLOTS)
         settings = Settings(server_args=QUICK)  # type: ignore[arg-type]  # a sequence of words
         async with open_runtime(options, settings=settings, paths=paths, store=store, restarts=True) as runtime:
             yield runtime
@@ -150,10 +152,31 @@ async def test_killed_again_and_again(paths: Paths, tiny_models: Path, watch: Wa
 async def test_a_part_that_ends_the_server_each_time(paths: Paths, tiny_models: Path, watch: Watch) -> None:
     """It is given up with the reason; what was finished is in the journal."""
     answers_that_end(paths)
-    watch.kill_at = lambda text: "KESTREL-004" in text
+    watch.kill_at = lambda text: "KESTREL-002" in text
     async with opened(paths, build("llama", tiny_models)) as runtime:
         with pytest.raises(ServerDied, match="killed"):
             async for _ in summarize(runtime, paged(2, 12), SummaryOptions()):
                 pass
         assert len(watch.pids) <= AGAIN + 1 + SLOTS
     assert watch.stored
+
+
+async def test_killed_while_a_question_is_prepared(paths: Paths, tiny_models: Path, watch: Watch) -> None:
+    """The document's tokens are processed again, and the answer comes."""
+    document = paged(2, 12)
+    answers: list[Answered] = []
+    async with opened(paths, build("llama", tiny_models), ctx_size=4096) as runtime:
+        assert runtime.process is not None
+        killed = False
+        async with contextlib.aclosing(ask(runtime, (document,), "Why?", AskOptions(max_tokens=20))) as events:
+            async for event in events:
+                if isinstance(event, PromptProgress) and not killed:
+                    killed = True
+                    os.kill(runtime.process.pid, signal.SIGKILL)
+                if isinstance(event, Answered):
+                    answers.append(event)
+        assert killed
+        assert len(runtime.warnings) == 1
+    (answer,) = answers
+    assert answer.result.error is None
+    assert answer.result.completion_tokens == 20

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 
 import psutil
 import pytest
 
 from tests.server_real.conftest import QUICK, Ask
+from tui.server import client as client_module
 from tui.server import revival
+from tui.server import stream as stream_module
 from tui.server.binary import ServerBinary
 from tui.server.client import AGAIN
 from tui.server.errors import ServerDied, ServerGone, StartFailed, StreamBroken
@@ -185,3 +188,22 @@ async def test_a_server_that_lives_is_not_started_again(watched: Watched) -> Non
         await watched.revive(ServerGone("The connection broke."), 0)
     assert watched.server.pid == pid
     assert not watched.told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGSTOP")
+async def test_a_server_that_answers_nobody_is_ended_and_started_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_HEALTH_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(stream_module, "SILENCE_S", 0.2)
+    monkeypatch.setattr(revival, "_DEATH_S", 0.2)
+    client = watched.server.client
+    before = await client.tokenize("one two three")
+    os.kill(watched.server.pid, signal.SIGSTOP)
+    # The wait is short for the stopped server only: one that starts on a busy machine takes longer than that.
+    asking = asyncio.create_task(client.tokenize("one two three"))
+    while watched.server.phase == "ready":  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    monkeypatch.undo()
+    assert await asking == before
+    assert watched.told == [("hung", 1)]

@@ -11,12 +11,13 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tui.context.again import again
 from tui.documents.model import Document
 from tui.errors import DoesNotFit, InputProblem, LongscrollError, UsageProblem
 from tui.reading.ask_answers import says_nothing
 from tui.reading.ask_parts import answer_from_parts
 from tui.reading.ask_passages import answer_from_passages
-from tui.reading.ask_work import SLOT, Work, result_of
+from tui.reading.ask_work import SLOT, Answer, Work, result_of
 from tui.reading.events import Answered, AskEvent, AskStarted, Overflow, Restored
 from tui.reading.flow import events_of
 from tui.reading.prompts import ask_messages
@@ -145,8 +146,14 @@ class _Asking:
     ) -> tuple[AskResult, LongscrollError | None]:
         warnings: list[str] = []
         prefix = await self._boundary(template, prompt, warnings)
-        restored, processed = await self._prepare(prefix, warnings)
-        answer = await self._work.stream(template, prompt)
+
+        async def from_the_slot() -> tuple[int, int, Answer, list[str]]:
+            said: list[str] = []
+            restored, processed = await self._prepare(prefix, said)
+            return restored, processed, await self._work.begun(template, prompt), said
+
+        restored, processed, answer, said = await again(self._runtime, from_the_slot)
+        warnings += said
         if restored and answer.error is None:
             warnings.append(await self._runtime.slots.settle_result(restored, answer.finished.timings))
         elif prefix and prefix == self._kept and answer.error is None:

@@ -16,6 +16,7 @@ from tui.reading.events import AskEvent
 from tui.reading.prompts import sampling_of
 from tui.reading.results import AskOptions, AskResult, AskStrategy, Citation
 from tui.reading.units import Units
+from tui.server.errors import ServerGone
 from tui.server.types import ReasoningDelta, StreamFinished, TextDelta, Timings
 from tui.settings import default_reserve
 from tui.templates import Template
@@ -73,6 +74,13 @@ class Work:
         if self._units is None:
             self._units = await Units.make(self.runtime, self.documents)
         return self._units
+
+    async def begun(self, template: Template, prompt: Prompt) -> Answer:
+        """As `stream`, but raises ServerGone where nothing of the answer came: then it can be asked for again."""
+        answer = await self.stream(template, prompt)
+        if isinstance(answer.error, ServerGone) and not answer.text:
+            raise answer.error
+        return answer
 
     async def stream(self, template: Template, prompt: Prompt) -> Answer:
         """Send a prompt that was proven to fit; its answer is emitted as it comes.

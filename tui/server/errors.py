@@ -33,6 +33,15 @@ class ServerDied(ServerGone):
         self.returncode = returncode
 
 
+def hung() -> ServerDied:
+    """The end of a server that answered nobody any more and was killed for it."""
+    return ServerDied(
+        "llama-server stopped answering and was ended.",
+        "If it happens again: other programs may take all of the memory or the processor.",
+        kind="hung",
+    )
+
+
 class StartFailed(NoModel):
     """A server could not be started. `kind` names the cause (see `tui.server.diagnose`)."""
 

@@ -21,7 +21,7 @@ from tui.paths import ensure
 from tui.server.binary import ServerBinary
 from tui.server.client import LlamaClient
 from tui.server.diagnose import Diagnosis, diagnose, read_tail, spawn_failed
-from tui.server.errors import ServerAnswer, ServerDied, ServerGone, StartFailed, StartStopped, WrongKey
+from tui.server.errors import ServerAnswer, ServerDied, ServerGone, StartFailed, StartStopped, WrongKey, hung
 from tui.server.flags import ServerFlags
 from tui.server.guard import Guard, make_guard
 from tui.server.kept import alike, keep_log, open_log, version_of
@@ -85,7 +85,7 @@ class ServerProcess:
         self._watcher: asyncio.Task[None] | None = None
         self._exited = asyncio.Event()
         self._wake = asyncio.Event()
-        self._stop_asked = False
+        self._stop_asked = self._hung = False
         self._start_over = asyncio.Event()
         self._failed = asyncio.Event()
         self._stop_lock = asyncio.Lock()
@@ -175,7 +175,7 @@ class ServerProcess:
         await self._start_from(again=True)
 
     async def _start_from(self, *, again: bool) -> None:
-        self._stop_asked = False
+        self._stop_asked = self._hung = False
         self._death = None
         self._failed.clear()
         self._start_over.clear()
@@ -271,7 +271,7 @@ class ServerProcess:
         if self.phase != "ready" or self._stop_asked:
             return
         # Its log is complete now: the process that wrote it has ended.
-        self._death = (await self._diagnosis(returncode)).as_death()
+        self._death = hung() if self._hung else (await self._diagnosis(returncode)).as_death()
         self._failed.set()
         self._set("failed", str(self._death))
 
@@ -342,6 +342,12 @@ class ServerProcess:
         self._set("ready", "ready")
 
     # End
+
+    def give_up(self) -> None:
+        """Kill a server that is there but answers nobody; it counts as one that died."""
+        if self.phase == "ready" and self._process is not None and self._process.returncode is None:
+            self._hung = True
+            _kill(self._process)
 
     async def wait_failed(self) -> ServerDied:
         """Resolves when the server dies unasked, with the reason; never after an orderly stop."""

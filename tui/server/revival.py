@@ -97,11 +97,14 @@ class Reviver:
         self._told(death, self.restarts)
 
     async def _death(self, error: ServerGone) -> ServerDied | None:
-        """Why the server died; None when it lives. Raises `error` when neither can be told."""
-        try:
-            async with asyncio.timeout(_DEATH_S):
-                return await self._process.wait_failed()
-        except TimeoutError:
-            if await self._client.health() == "ok":
-                return None
-            raise error from None
+        """Why the server died; None when it lives. One that lives and answers nobody is ended."""
+        for attempt in range(2):
+            try:
+                async with asyncio.timeout(_DEATH_S):
+                    return await self._process.wait_failed()
+            except TimeoutError:
+                if await self._client.health() != "unreachable":
+                    return None
+                if attempt == 0:
+                    self._process.give_up()
+        raise error
