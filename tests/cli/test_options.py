@@ -14,6 +14,7 @@ from tests.support.processes import ROOT, environment, longscroll
 from tui import __version__
 from tui.cli.common import DEMO_SIZES, Shared, with_shared
 from tui.cli.group import LazyGroup, group
+from tui.cli.usage import with_ocr_value
 from tui.models.demo import DEMO
 
 COMMANDS = ["demo", "summarize", "ask", "extract", "count", "chunk", "doctor", "screen"]
@@ -104,6 +105,21 @@ def test_the_screen_needs_a_terminal(own_home: Path) -> None:
         assert done.stdout == ""
         (line,) = done.stderr.splitlines()
         assert "terminal" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["--ocr", "scan.pdf"], ["--ocr=auto", "scan.pdf"]),
+        (["a.pdf", "--ocr"], ["a.pdf", "--ocr=auto"]),
+        (["--ocr", "--json", "a.pdf"], ["--ocr=auto", "--json", "a.pdf"]),
+        (["--ocr", "eng+chi_sim", "a.pdf"], ["--ocr", "eng+chi_sim", "a.pdf"]),
+        (["--ocr=deu", "a.pdf"], ["--ocr=deu", "a.pdf"]),
+        (["--", "--ocr", "a.pdf"], ["--", "--ocr", "a.pdf"]),
+    ],
+)
+def test_the_languages_of_ocr_may_be_left_out(words: list[str], meant: list[str]) -> None:
+    assert with_ocr_value(words) == meant
 
 
 def given(args: list[str]) -> Shared:

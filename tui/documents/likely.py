@@ -142,7 +142,7 @@ def _profiles() -> tuple[tuple[str, float, Mapping[str, float]], ...]:
 
 
 _WORD_SCRIPTS = frozenset({"cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874"})
-_LATIN = frozenset({"cp1252", "cp1250", "cp1254"})
+LATIN = frozenset({"cp1252", "cp1250", "cp1254"})
 
 
 _MULTIBYTE = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949", "utf-16-le", "utf-16-be"})
@@ -180,15 +180,15 @@ def likelihoods(sample: bytes) -> list[Likely]:
     return sorted(found.values(), key=lambda one: -one.score)
 
 
-def clear_winner(found: Sequence[Likely]) -> Likely | None:
-    """The best one, when it is far enough ahead of every one that gives another text."""
+def clear_winner(found: Sequence[Likely], more: float = 0.0) -> Likely | None:
+    """The best one, when it is far enough (and `more`) ahead of every one that gives another text."""
     if not found:
         return None
     best = found[0]
     for other in found[1:]:
         # Between two Latin encodings the West is likelier, and what is wrong then is a letter's accent.
-        margin = _LATIN_MARGIN if best.codec in _LATIN and other.codec in _LATIN else _MARGIN
-        if other.text != best.text and best.score - other.score < margin:
+        margin = _LATIN_MARGIN if best.codec in LATIN and other.codec in LATIN else _MARGIN
+        if other.text != best.text and best.score - other.score < margin + more:
             return None
     return best
 
@@ -205,7 +205,7 @@ def _text(sample: bytes, codec: str) -> tuple[str | None, bool]:
 
 def _score(text: str, costs: Mapping[str, float], codec: str) -> float:
     words = codec in _WORD_SCRIPTS
-    latin = codec in _LATIN
+    latin = codec in LATIN
     total = 0.0
     before = " "
     for letter in text:
@@ -234,7 +234,7 @@ def _cost(letter: str, costs: Mapping[str, float], codec: str) -> float:
     known = costs.get(letter)
     if known is not None:
         return known
-    if codec in _LATIN and letter.isalpha() and letter < "\u0250":
+    if codec in LATIN and letter.isalpha() and letter < "\u0250":
         return _FOREIGN
     return _ODD if letter.isprintable() else _CONTROL
 
