@@ -152,10 +152,10 @@ async def test_killed_again_and_again(paths: Paths, tiny_models: Path, watch: Wa
 async def test_a_part_that_ends_the_server_each_time(paths: Paths, tiny_models: Path, watch: Watch) -> None:
     """It is given up with the reason; what was finished is in the journal."""
     answers_that_end(paths)
-    watch.kill_at = lambda text: "KESTREL-002" in text
+    watch.kill_at = lambda text: "KESTREL-004" in text
     async with opened(paths, build("llama", tiny_models)) as runtime:
         with pytest.raises(ServerDied, match="killed"):
-            async for _ in summarize(runtime, paged(2, 12), SummaryOptions()):
+            async for _ in summarize(runtime, paged(4, 12), SummaryOptions()):
                 pass
         assert len(watch.pids) <= AGAIN + 1 + SLOTS
     assert watch.stored

@@ -31,7 +31,7 @@ async def again(
             return await work()
         except ServerGone as error:
             if attempt == AGAIN:
-                raise await diagnosed(runtime, error) from error
+                raise (runtime.last_death or await diagnosed(runtime, error)) from error
             await runtime.revive(error, generation)
             if runtime.client.generation == generation:
                 if lived_on or not isinstance(error, StreamBroken):

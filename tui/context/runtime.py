@@ -132,6 +132,11 @@ class Runtime:
             self._reviver = self.client.revive = Reviver(self.process, self._revived)
         return self._reviver
 
+    @property
+    def last_death(self) -> ServerDied | None:
+        """Why the server died last; None when it has not, or when nobody starts it again."""
+        return self._reviver.death if self._reviver is not None else None
+
     def _revived(self, death: ServerDied, restarts: int) -> None:
         if self.process is not None:
             self.props = self.process.props

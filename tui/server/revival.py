@@ -38,6 +38,8 @@ class Reviver:
         self._answered = -1
         self._closed = False
         self.restarts = 0
+        self.death: ServerDied | None = None
+        """Why the server died last."""
 
     async def __call__(self, error: ServerGone, generation: int) -> None:
         if self._closed or isinstance(error, StreamCancelled):
@@ -70,6 +72,7 @@ class Reviver:
         death = await self._death(error)
         if death is None:
             return
+        self.death = death
         if self._client.answered != self._answered:
             self._in_vain = 0
         while True:
