@@ -64,8 +64,14 @@ _MARKS = "«»–—’“”„…№·،؟؛°\xa0"
 def _zone(codec: str, first: int, last: int, low: int = 0xA1) -> frozenset[str]:
     """Characters of two bytes whose first byte is from `first` to `last`."""
     trails = [*range(0x40, 0x7F), *range(0x80, 0xFD)] if low == 0x40 else range(low, 0xFF)
-    pairs = (bytes((lead, trail)) for lead in range(first, last + 1) for trail in trails)
-    return frozenset(pair.decode(codec, errors="ignore") for pair in pairs) - {""}
+    found = set()
+    for lead in range(first, last + 1):
+        for trail in trails:
+            try:
+                found.add(bytes((lead, trail)).decode(codec))
+            except UnicodeDecodeError:
+                continue  # no character has these bytes
+    return frozenset(found)
 
 
 def _tiers(*tiers: tuple[float, Iterable[str]]) -> dict[str, float]:
