@@ -151,3 +151,20 @@ def test_nothing_at_all(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as caught:
         tree(tmp_path)
     assert "bad.pdf" in caught.value.remedy
+
+
+def test_source_that_speaks_of_documents_is_source(tmp_path: Path) -> None:
+    sources = {
+        "a.py": 'HEAD = b"%PDF-1.7"\nOBJECT = b"1 0 obj"\n',
+        "page.php": "<!DOCTYPE html>\n<html><?php echo 1; ?></html>\n",
+        "notes.md": "# About\n\nA file begins with %PDF-1.4 and has 1 0 obj in it.\n",
+        "how.txt": "A file begins with %PDF-1.4.\n",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    document = tree(tmp_path)
+    assert not document.warnings
+    assert all(text in document.text for text in sources.values())
+    junk = tmp_path / "received"
+    junk.write_bytes(b"HTTP/1.1 200 OK\r\n\r\n" + pages([WORDS]))
+    assert ("page", "received", 1) in spans(tree(tmp_path))

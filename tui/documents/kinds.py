@@ -102,7 +102,7 @@ def file_format(data: bytes, name: str) -> Format:
     document and an encrypted one go to the reader that tells why it cannot read them.
     """
     suffix = PurePath(name).suffix.lower()
-    if is_pdf(data) or suffix == ".pdf":
+    if suffix == ".pdf" or data.startswith(b"%PDF-") or (is_pdf(data) and _no_source(name) and b" obj" in data):
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
         return _zip_format(data, suffix)
@@ -114,7 +114,7 @@ def file_format(data: bytes, name: str) -> Format:
         return "notebook"
     if suffix in (".csv", ".tsv", ".tab"):
         return "table"
-    if is_html(data[:_HEAD]) or suffix in (".html", ".htm", ".xhtml"):
+    if suffix in (".html", ".htm", ".xhtml") or (is_html(data[:_HEAD]) and _no_source(name)):
         return "html"
     return "plain"
 
@@ -122,6 +122,11 @@ def file_format(data: bytes, name: str) -> Format:
 def is_encrypted_office(data: bytes) -> bool:
     """Whether an OLE container holds an Office document that is encrypted; its table of contents says so."""
     return data.startswith(OLE) and _ENCRYPTED in data
+
+
+def _no_source(name: str) -> bool:
+    """Whether a name says nothing of source code or Markdown, which may speak of PDF and hold HTML."""
+    return text_kind(name, b"") == "text"
 
 
 def _zip_format(data: bytes, suffix: str) -> Format:

@@ -28,7 +28,7 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
         raise Refusal("holds nothing but white space.", "Give a file with text in it.")
     kind = text_kind(name, head)
     warnings = list(decoded.warnings)
-    if is_html(head):
+    if kind == "text" and is_html(head):
         kind = "code"
         warnings.append("It is a web page and was read as its source, tags included.")
     headings: tuple[Heading, ...] = ()
