@@ -148,7 +148,7 @@ def test_a_page_of_markdown() -> None:
     done = result("a_b[1].txt", content=content, pages=4, warnings=("Pages 3-4 hold <images>\x1b only.",))
     text = markdown(done, "tiny")
     assert text.startswith(
-        "# a\\_b\\[1\\].txt\n\nIt *is* so.\n\n---\n\nin 3 parts, 4 pages, 1,234 tokens, 100 % read, "
+        "# a\\_b\\[1\\].txt\n\nIt *is* so.\n\n---\n\nRead in 3 parts, 4 pages, 1,234 tokens, 100 % read, "
     )
     assert "8 of 9 sections covered, 1 statement without support, 12 s. Model: tiny." in text
     assert text.endswith("- Pages 3-4 hold \\<images\\>\u241b only.\n")

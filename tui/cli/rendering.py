@@ -35,7 +35,7 @@ def markdown(result: SummaryResult, model: str) -> str:
     parts = [f"# {_escaped(result.path)}"]
     if result.status != "done":
         parts.append(_UNFINISHED)
-    parts += [result.summary.strip(), "---", f"{figures_of(result)}. Model: {_escaped(model)}."]
+    parts += [result.summary.strip(), "---", f"Read {figures_of(result)}. Model: {_escaped(model)}."]
     if result.warnings:
         parts.append("\n".join(f"- {_escaped(warning)}" for warning in result.warnings))
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -142,7 +142,8 @@ class Runtime:
             self.props = self.process.props
         self.slots.emptied()
         more = f" (restart {restarts} of this run)" if restarts > 1 else ""
-        self.warn(f"{death.what} It was started again{more}; only what was running is done again. {death.remedy}")
+        what = death.what.rstrip(".")
+        self.warn(f"{what}. It was started again{more}; only what was running is done again. {death.remedy}")
 
     async def revive(self, error: ServerGone, generation: int) -> None:
         """Returns when the request that failed with `error` may be made again; raises why not.
