@@ -231,7 +231,7 @@ class _Batch:
         joined = result.found - len(result.records)
         parts = [
             plural(len(result.records), "record"),
-            *([f"{joined:,} doubles joined"] if joined else []),
+            *([f"{plural(joined, 'double')} joined"] if joined else []),
             f"from {plural(result.chunks, 'part')}",
             *([f"{result.reused_chunks} of them read earlier"] if result.reused_chunks else []),
             f"{math.floor(result.coverage.fraction * 1000) / 10:g} % read",

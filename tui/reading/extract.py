@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
 _DEFAULTS = ExtractOptions()
-_LARGEST_PART, _SMALL_MODELS_PART = 2048, 480
+_LARGEST_PART, _SMALL_MODELS_PART = 2048, 240
 """Tokens. Many records take many tokens, and small models lose most of a long part."""
 _SHARE_FOR_TEXT = 0.4
 _LEAST_REPLY = 512
 _ENOUGH = 8
-"""Records, of which half were said before, that show an answer going in circles."""
+"""So many records in a row that were said before show an answer going in circles."""
 _LONG, _TAIL, _TAIL_AGAIN = 240, 40, 4
 """Characters of a record without end whose last so many come that often in it."""
 _decoder = json.JSONDecoder()
@@ -114,7 +114,7 @@ def endless(answer: str) -> bool:
     """
     records, _, rest = _read(answer)
     said = [json.dumps(record, sort_keys=True) for record in records]
-    if len(said) >= _ENOUGH and len(set(said)) * 2 <= len(said):
+    if len(said) > _ENOUGH and set(said[-_ENOUGH:]) <= set(said[:-_ENOUGH]):
         return True
     words = " ".join(rest.split())
     return len(words) > _LONG and words.count(words[-_TAIL:]) >= _TAIL_AGAIN
