@@ -17,8 +17,7 @@ Range = tuple[int, int]
 """`text[start:end]` of a document."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_BY_LINE = frozenset({"code", "tree", "text", "table", "notebook"})
-_BY_HEADING = frozenset({"markdown", "docx", "rtf", "html", "epub"})
+_BY_HEADING = frozenset({"markdown", "docx", "rtf", "html", "epub", "notebook"})
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -112,7 +111,7 @@ class Places:
         for start, end in ranges:
             for lines in self.lines(start, end):
                 by_file.setdefault(lines.file, []).extend(range(lines.first, lines.last + 1))
-        if self._document.kind in ("tree", "code", "notebook"):
+        if self._document.kind in ("tree", "code"):
             return "; ".join(f"{file}:{runs(numbers)}" for file, numbers in by_file.items())
         return "; ".join(
             f"{'lines' if len(set(numbers)) > 1 else 'line'} {runs(numbers)}" for numbers in by_file.values()
