@@ -189,7 +189,8 @@ def _refused(path: str, error: str) -> Plan:
 
 def _disk(found: Foreseen) -> int:
     """Bytes that the journal grows by: an entry for each call that is still to be made, with what the model writes."""
-    calls = max(0, found.chunks - found.reused) * (1 if found.levels == 0 else 2) + 1
+    left = max(0, found.chunks - found.reused)
+    calls = left if found.levels == 0 else 2 * left + 1
     return calls * _ENTRY + found.completion_tokens * _PER_TOKEN
 
 
