@@ -168,7 +168,7 @@ class _Asking:
             started=started,
             text=text,
             warnings=[*warnings, self._work.cut(answer)],
-            citations=await self._cited(text),
+            citations=await self._cited(text) if answer.error is None else (),
             restored=restored,
             processed=processed,
         )

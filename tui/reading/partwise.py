@@ -84,7 +84,7 @@ async def part_size(runtime: Runtime, frame: int, reply: int, wanted: int = 0) -
     free = context - frame - reply - LONGEST - 8 - context // 128
     if free < _LEAST_PART:
         needed = context - free + _LEAST_PART
-        raise DoesNotFit(needed, context, "Use a larger --ctx-size or a shorter question.", subject="One part")
+        raise DoesNotFit(needed, context, "Use a larger --ctx-size, or ask for less.", subject="One part")
     most = _SMALL_MODELS_CHUNK if is_small(runtime) else _MOST_CHUNK
     return min(wanted or min(max(context // _CHUNKS_PER_CONTEXT, _LEAST_CHUNK), most), free)
 
