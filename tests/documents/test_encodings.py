@@ -81,6 +81,50 @@ def test_pieces_of_every_length_are_right_or_refused() -> None:
     assert refused <= 16
 
 
+OLDER = [
+    ("Сегодня хорошая погода, мы пошли гулять в парк, а дети бегают по траве.", "cp866"),
+    ("Сегодня хорошая погода, мы пошли гулять в парк, а дети бегают по траве.", "iso8859_5"),
+    ("Сьогодні гарна погода, її діти бігають по траві, а ми пішли гуляти.", "koi8_u"),
+    ("Dzisiaj jest ładna pogoda, poszliśmy na spacer; dzieci biegają po śniegu, źdźbło trawy żółknie.", "iso8859_2"),
+    ("Dnes je hezké počasí, šli jsme na procházku. Příliš žluťoučký kůň úpěl ďábelské ódy.", "iso8859_2"),
+    ("Heute ist schönes Wetter, wir gingen über die Brücke. Die Größe der Äpfel, süße Früchte und schöne Gärten. "
+     "Für die Türen und Öfen der Häuser gibt es Schlüssel.", "mac_roman"),
+    ("Heute ist schönes Wetter, wir gingen über die Brücke. Die Größe der Äpfel, süße Früchte und schöne Gärten. "
+     "Für die Türen und Öfen der Häuser gibt es Schlüssel.", "cp850"),
+    ("الطقس جميل اليوم، ذهبنا في نزهة إلى الحديقة. الأطفال يركضون على العشب.", "iso8859_6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "encoding"), OLDER, ids=[f"{encoding}-{len(text)}" for text, encoding in OLDER])
+def test_older_encodings_are_not_taken_for_the_common_ones_of_their_script(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding))
+    assert decoded.text == text
+    assert decoded.warnings[0].startswith(f"It was read as {decoded.encoding}, judged by its look.")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(CHINESE, "gb18030"), (TRADITIONAL, "big5"), (JAPANESE, "euc_jp"), (KOREAN, "cp949")],
+    ids=lambda value: value if len(value) < 12 else "text",
+)
+@pytest.mark.parametrize("line", [1, 9])
+def test_damaged_bytes_are_kept_and_located_in_every_encoding(text: str, encoding: str, line: int) -> None:
+    lines = text.encode(encoding).split(b"\n")
+    lines[line] = b"\xff" + lines[line]
+    data = b"\n".join(lines)
+    for decoded in (decode(data), decode(data, encoding)):
+        assert decoded.text.replace("\ufffd", "", 1).count("\n") == text.count("\n")
+        assert decoded.text.split("\n")[line + 1 :] == text.split("\n")[line + 1 :]
+        assert any(f"damaged bytes in line {line + 1};" in warning for warning in decoded.warnings)
+
+
+def test_the_users_word_is_not_taken_for_what_it_cannot_be() -> None:
+    with pytest.raises(Refusal, match="not utf-8"):
+        decode(FRENCH.encode("cp1252"), "utf-8")
+    with pytest.raises(Refusal, match="not ascii"):
+        decode("plain words and one é\n".encode(), "ascii")
+
+
 @pytest.mark.parametrize("data", [b"\xd7", b"\xe8\xe9", b"\xf1\xe0\xe5"])
 def test_what_could_be_anything_is_refused_with_the_remedy(data: bytes) -> None:
     with pytest.raises(Refusal) as caught:

@@ -9,7 +9,7 @@ import re
 import msgspec
 
 from tui.documents.clean import control_share, number_list, unreadable_share, without_forbidden
-from tui.documents.likely import LATIN, Likely, clear_winner, likelihoods
+from tui.documents.likely import LATIN, SOUND_TO_DAMAGED, Likely, clear_winner, likelihoods
 from tui.documents.refusal import NotText, Refusal
 from tui.errors import UsageProblem
 from tui.units import plural
@@ -24,6 +24,7 @@ _MARKS = (
 # The escapes of ISO-2022 are plain ASCII, so they must be looked for before UTF-8 is tried.
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]|\x1b\(I|\x1b\$\([DQ]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
+_LINE_END = re.compile(r"\r\n?|\n")
 _ISO_2022_KR = re.compile(rb"\x1b\$\)C")
 _JAPANESE = ("iso2022_jp", "iso2022_jp_ext", "iso2022_jp_2", "iso2022_jp_2004")
 # A guessed subset is tried as its superset when the subset cannot hold the whole file.
@@ -104,9 +105,13 @@ def _by_order(data: bytes, encoding: str) -> Decoded:
         if codec.name == name and data.startswith(mark):
             data = data[len(mark) :]
     text = _strict(data, codec.name)
-    if text is None:
+    if text is not None:
+        return _settled(text, codec.name, None)
+    damaged = _with_damage(data, codec.name)
+    if damaged is None:
         raise Refusal(f"holds bytes that are not {codec.name}.", "Name another encoding, or none to let it be found.")
-    return _settled(text, codec.name, None)
+    text, note = damaged
+    return _settled(text, codec.name, None, note)
 
 
 def _by_mark(data: bytes, name: str) -> Decoded:
@@ -122,6 +127,26 @@ def _by_mark(data: bytes, name: str) -> Decoded:
     )
 
 
+def _with_damage(data: bytes, name: str) -> tuple[str, str] | None:
+    """The text of a file with a few bytes that its encoding does not have, and a sentence that says where they are.
+
+    None when they are so many that it may be another encoding: less than 50 characters beyond ASCII to each.
+    """
+    try:
+        text = data.decode(name, errors="replace")
+    except (UnicodeDecodeError, LookupError):
+        return None  # a codec that cannot go on after damage
+    spots = [match.start() for match in re.finditer("\ufffd+", text)]
+    if len(spots) * SOUND_TO_DAMAGED > len(_BEYOND_ASCII.findall(text)):
+        return None
+    return text, f"It holds damaged bytes in {_lines_of(text, spots)}; they stand as \ufffd in the text."
+
+
+def _lines_of(text: str, spots: list[int]) -> str:
+    lines = number_list(len(_LINE_END.findall(text, 0, spot)) + 1 for spot in spots[:20])
+    return f"{'line' if len(spots) == 1 else 'lines'} {lines}{' and further ones' if len(spots) > 20 else ''}"
+
+
 def _nearly_utf8(data: bytes) -> Decoded | None:
     """UTF-8 with a few damaged bytes, or None when it is no such thing.
 
@@ -134,9 +159,7 @@ def _nearly_utf8(data: bytes) -> Decoded | None:
         return None
     if text.count("\ufffd") * 20 > len(text):
         return None
-    lines = number_list(text.count("\n", 0, spot) + 1 for spot in spots[:20])
-    more = " and further ones" if len(spots) > 20 else ""
-    where = f"{'line' if len(spots) == 1 else 'lines'} {lines}{more}"
+    where = _lines_of(text, spots)
     return _settled(text, "utf-8", "", f"It is UTF-8 with damaged bytes in {where}; they stand as \ufffd in the text.")
 
 
@@ -146,6 +169,8 @@ def _guessed(data: bytes) -> Decoded:
         note = ""
         if text is None:
             text, note = _torn_end(data, name)
+        if text is None:
+            text, note = _with_damage(data, name) or (None, "")
         if text is not None and control_share(text) <= _MAX_CONTROL and unreadable_share(text) <= _MAX_UNREADABLE:
             return _settled(text, name, _BY_LOOK, *([note] if note else []))
     if b"\x00" in data or _binary_looking(data):
