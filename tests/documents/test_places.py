@@ -99,7 +99,22 @@ def test_markdown_is_cited_by_heading_and_above_the_first_one_by_line() -> None:
     assert places.cite([(more, more + 4)]) == "§ Deep"
     assert places.cite([(14, 18), (more, more + 4), (more, more + 5)]) == "§ Top; § Deep"
     assert places.cite([(0, 5)]) == "line 1"
+    assert places.cite([(14, more)]) == "§ Top; § Deep", "a range that goes on under the next heading"
     assert places.heading(0) == ""
+
+
+def test_a_range_under_many_headings_names_the_first_and_the_last() -> None:
+    text = "".join(f"# H{number}\nText.\n" for number in range(9))
+    headings = tuple(Heading(text.index(f"# H{number}"), 1, f"H{number}") for number in range(9))
+    document = Document(
+        path="a.md",
+        name="a.md",
+        kind="markdown",
+        text=text,
+        spans=(Span("file", "a", 1, 0, len(text)),),
+        headings=headings,
+    )
+    assert Places(document).cite([(0, len(text))]) == "§ H0 to § H8"
 
 
 def test_a_book_without_headings_is_cited_by_its_sections() -> None:

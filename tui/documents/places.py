@@ -17,6 +17,7 @@ Range = tuple[int, int]
 """`text[start:end]` of a document."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_MOST_TITLES = 3
 _BY_HEADING = frozenset({"markdown", "docx", "rtf", "html", "epub", "notebook"})
 
 
@@ -75,10 +76,11 @@ class Places:
         if any(span.kind == "page" for span in spans):
             return self._cite_pages(spans, ranges)
         if self._document.kind in _BY_HEADING:
-            titles = [self._title(start) for start, _ in ranges]
-            named = list(dict.fromkeys(title for title in titles if title))
+            named = list(
+                dict.fromkeys(words for start, end in ranges if (words := self._titles(*self._bare(start, end))))
+            )
             if named:
-                return "; ".join(f"§ {title}" for title in named)
+                return "; ".join(named)
         return self._cite_lines(ranges)
 
     # How it is found
@@ -90,6 +92,16 @@ class Places:
         while end > start and text[end - 1].isspace():
             end -= 1
         return start, end
+
+    def _titles(self, start: int, end: int) -> str:
+        """`§ A`, `§ A; § B` or, from four on, `§ A to § D`: the headings that a range stands under."""
+        first = bisect.bisect_right(self._heading_starts, start)
+        last = bisect.bisect_left(self._heading_starts, end)
+        within = [heading.title for heading in self._document.headings[first:last]]
+        found = list(dict.fromkeys(title for title in [self._title(start), *within] if title))
+        if len(found) > _MOST_TITLES:
+            return f"§ {found[0]} to § {found[-1]}"
+        return "; ".join(f"§ {title}" for title in found)
 
     def _title(self, start: int) -> str:
         title = self.heading(start)
