@@ -21,11 +21,12 @@ from tests.support.papers import write_pdf
 from tests.support.processes import lines, longscroll, servers_of
 from tests.support.tiny_models import build
 from tui.cli import batch as batch_module
-from tui.cli import files
-from tui.cli.common import Shared
+from tui.cli import files, opening
+from tui.cli.common import ReadWishes, Shared
 from tui.cli.dryrun import Plan
 from tui.cli.errors import run_guarded
 from tui.cli.group import group
+from tui.cli.output import Out
 from tui.cli.summarize import Where, summarize
 from tui.documents.inputs import Input
 from tui.documents.model import Document, Span
@@ -239,6 +240,45 @@ def scripted_batch(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> Callable[[C
 def tiny(name: str) -> Document:
     text = f"The pump {name} failed in the harbour at noon, and the crew from Ansel repaired it before night came.\n"
     return Document(path=name, name=name, kind="text", text=text, spans=(Span("file", name, 1, 0, len(text)),))
+
+
+async def test_the_next_document_is_read_while_this_one_is_summarized(
+    scripted_batch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def document_of(name: str) -> Document:
+        order.append(f"read {name}")
+        return tiny(name)
+
+    scripted_batch(document_of)
+
+    async def ahead(ground: object, item: Input, wishes: object) -> None:
+        order.append(f"ahead {item.shown}")
+        if item.shown == "b.txt":
+            raise ZeroDivisionError  # whatever it is, reading it meets it again
+
+    monkeypatch.setattr("tui.cli.opening.read_ahead", ahead)
+    assert await summarize(Shared(json=True), ("a.txt", "b.txt", "c.txt")) == 0
+    assert order == ["read a.txt", "ahead b.txt", "read b.txt", "ahead c.txt", "read c.txt"]
+
+
+async def test_what_was_read_ahead_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pdf = write_pdf(tmp_path / "p.pdf", ["The pump failed at noon.", "It was repaired."])
+    locked = write_pdf(tmp_path / "l.pdf", ["The pump failed."], password="sesame")
+    async with opening.open_ground(Shared(), Out(as_json=False)) as ground:
+        for path in (pdf, locked):
+            await opening.read_ahead(ground, Input(path=str(path), shown=path.name), ReadWishes())
+        assert capsys.readouterr().err == "", "nothing is told"
+
+        async def never(*_: object) -> Document:
+            raise AssertionError("it was read a second time")
+
+        monkeypatch.setattr(opening, "_read_once", never)
+        document = await opening.read(ground, Input(path=str(pdf), shown="shown.pdf"), ReadWishes())
+        assert (document.path, document.pages) == ("shown.pdf", 2)
 
 
 async def test_a_full_disk_costs_the_file_and_is_told(

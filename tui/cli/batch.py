@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from tui.reading.results import SummaryOptions
 
 
+_SLOW_S = 2.0
+"""A document that takes longer to be read is waited for in sight."""
+
+
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Where results go."""
 
@@ -98,6 +102,7 @@ class Batch:
         self._engine = contextlib.AsyncExitStack()
         self._runtime: Runtime | None = None
         self._warned = 0
+        self._ahead: asyncio.Task[None] | None = None
         self._codes: set[int] = set()
         self._rows: list[Row] = []
         self._began = time.perf_counter()
@@ -125,7 +130,7 @@ class Batch:
         code: int = ExitCode.OK
         ledger: tuple[LedgerEntry, ...] = ()
         try:
-            finished = await self._summarized(item, known)
+            finished = await self._summarized(index, item, known)
             result, ledger = finished.result, finished.ledger
             code = ExitCode.OK if result.status == "done" else ExitCode.SOME_FAILED
         except Exception as error:  # noqa: BLE001 - a defect that one document brings out must not cost the others
@@ -156,11 +161,13 @@ class Batch:
             await self._close_engine()  # it was started again in vain: the next document gets a new one
         return told
 
-    async def _summarized(self, item: Input, known: _Known) -> Finished:
+    async def _summarized(self, index: int, item: Input, known: _Known) -> Finished:
         from tui.cli.opening import read
         from tui.reading.summarize import summarize
 
+        await self._end_reading_ahead()
         document = known.document = await read(self._ground, item, self._wishes)
+        self._read_ahead(index + 1)
         runtime = await self._opened(document)
         out = self._ground.out
         finished: Finished | None = None
@@ -176,6 +183,26 @@ class Batch:
         self._warn_of_engine(runtime)
         assert finished is not None, "a summary ends with Finished or raises"
         return finished
+
+    def _read_ahead(self, index: int) -> None:
+        """The next document is read while this one is summarized."""
+        from tui.cli.opening import read_ahead
+
+        if index < len(self._inputs):
+            self._ahead = asyncio.create_task(read_ahead(self._ground, self._inputs[index], self._wishes))
+
+    async def _end_reading_ahead(self, *, cancel: bool = False) -> None:
+        task, self._ahead = self._ahead, None
+        if task is not None:
+            if cancel:
+                task.cancel()
+            if not cancel and not (await asyncio.wait({task}, timeout=_SLOW_S))[0]:
+                with self._ground.out.working() as progress:
+                    progress.update("Reading the document")
+                    await asyncio.wait({task})
+            await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # whatever it is, reading the document itself meets it again
 
     def _note(self, event: ReadingEvent, known: _Known) -> None:
         """Keep what a failure's record needs, and say at once what should not wait."""
@@ -283,6 +310,7 @@ class Batch:
     async def close(self) -> None:
         """Stop the engine, print the table, finish the report."""
         try:
+            await self._end_reading_ahead(cancel=True)
             await self._close_engine()
         finally:
             await self._say_what_was_done()

@@ -13,7 +13,7 @@ import msgspec
 
 from tui.cli.common import ReadWishes, Shared
 from tui.cli.output import Out, Progress
-from tui.errors import NoModel, StorageProblem
+from tui.errors import LongscrollError, NoModel, StorageProblem
 from tui.paths import Paths, get_paths
 from tui.settings import Settings, load_settings
 from tui.text import one_line
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui.store.database import Store
 
 _SMALLEST_CONTEXT = 256
+_WORTH_READING_AHEAD = frozenset({".pdf", ".docx", ".rtf", ".html", ".htm", ".epub"})
 _SLOW_S = 2.0
 _TRIES = 3
 """How often a password is asked for."""
@@ -213,6 +214,22 @@ async def read(ground: Ground, item: Input, wishes: ReadWishes) -> Document:
     for warning in document.warnings:
         ground.out.warn(warning, about=item.shown)
     return document
+
+
+async def read_ahead(ground: Ground, item: Input, wishes: ReadWishes) -> None:
+    """Read a document into the database before it is wanted, so that `read` finds it there. Nothing is told or asked.
+
+    What cannot be read so, or is read in no time, is left to `read`.
+    """
+    from tui.cli.remembered import remembered
+
+    if item.problem is not None or item.spooled or Path(item.path).suffix.lower() not in _WORTH_READING_AHEAD:
+        return
+    place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
+    if place is None or await place.document(item.shown) is not None:
+        return
+    with contextlib.suppress(LongscrollError):  # met again, and told, when it is read
+        await place.keep(await _read_once(ground, item, wishes, ""))
 
 
 async def _read_with_password(ground: Ground, item: Input, wishes: ReadWishes) -> tuple[Document, bool]:
