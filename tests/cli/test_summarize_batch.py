@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from tests.cli.test_summarize_and_ask import begin, is_running, write
-from tests.reading.scripted import ScriptedRuntime
+from tests.reading.scripted import Call, Model, Say, ScriptedRuntime, sensible
 from tests.support.ending import answers_that_end
 from tests.support.papers import write_pdf
 from tests.support.processes import lines, longscroll, servers_of
@@ -33,6 +33,7 @@ from tui.documents.model import Document, Span
 from tui.errors import InputProblem, NoModel, StorageProblem
 from tui.paths import Paths, get_paths
 from tui.reading.results import SummaryResult
+from tui.server.errors import ServerGone
 
 
 @pytest.fixture
@@ -211,13 +212,14 @@ def test_what_cannot_be_is_said_before_any_work(
 
 
 @pytest.fixture
-def scripted_batch(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> Callable[[Callable[[str], Document]], None]:
+def scripted_batch(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> Callable[..., None]:
     """Replaces the engine by a scripted one and reading by the function it is given."""
 
-    def make(document_of: Callable[[str], Document]) -> None:
+    def make(document_of: Callable[[str], Document], model: Model = sensible) -> None:
         @contextlib.asynccontextmanager
         async def engine(*_: object, **__: object) -> AsyncIterator[Any]:
-            runtime = ScriptedRuntime(paths)
+            runtime = ScriptedRuntime(paths, model)
+            runtime.client.alive = False
             runtime.model_name = "scripted"  # type: ignore[attr-defined]
             runtime.process = None  # type: ignore[attr-defined]
             yield runtime
@@ -336,6 +338,26 @@ async def test_a_defect_in_one_document_does_not_end_the_batch(
     assert statuses == ["failed", "failed", "done"]
     assert "ZeroDivisionError: a defect. The details are in " in told.err
     assert len(list(paths.logs.glob("crash-*.log"))) == 1
+
+
+async def test_the_record_of_a_failure_holds_what_was_known(
+    scripted_batch: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The server dies for good under the second document; the third gets a new one."""
+
+    def model(call: Call) -> Say:
+        return Say("", error=ServerGone("It is gone.", "Start it.")) if "b.txt" in call.body else sensible(call)
+
+    scripted_batch(tiny, model)
+    assert await summarize(Shared(json=True), ("a.txt", "b.txt", "c.txt")) == 1
+    results = [msgspec.json.decode(line, type=SummaryResult) for line in capsys.readouterr().out.splitlines()]
+    assert [result.status for result in results] == ["done", "failed", "done"]
+    broken = results[1]
+    assert broken.error == "It is gone. Start it."
+    assert broken.tokens > 10
+    assert (broken.chunks, broken.strategy) == (1, "single")
+    assert broken.coverage.characters_total == broken.characters == len(tiny("b.txt").text)
+    assert broken.coverage.characters_read == 0
 
 
 async def test_no_engine_is_told_once(scripted_batch: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
