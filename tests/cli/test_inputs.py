@@ -111,6 +111,31 @@ def test_folders_and_patterns(own_home: Path, tmp_path: Path) -> None:
     assert "is named more than once and read once." in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_no_utf8_or_steer_a_terminal(own_home: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "odd")
+    os.mkdir(folder)
+    names = [b"bad\xff.txt", b"bad\xff.bin", b"new\nline.txt", b"esc\x1b]0;x\x07.txt", b"turn\xe2\x80\xae.txt"]
+    for name in names:
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(b"\x00\x01" if name.endswith(b"bin") else b"Some words of it.")
+    pdf = write_pdf(tmp_path / "paper.pdf", report(1, 2)).read_bytes()
+    with open(os.path.join(folder, b"bad\xff.pdf"), "wb") as file:
+        file.write(pdf)
+    for _ in range(2):  # read, then remembered
+        done = longscroll(
+            own_home, "count", os.fsdecode(folder), os.path.join(os.fsdecode(folder), "bad*.bin"), "--json"
+        )
+        assert done.returncode == 1
+        rows = lines(done)
+        assert ["tokens" in row for row in rows] == [True] * 5 + [False]
+        assert "went wrong" not in done.stderr
+        table = longscroll(own_home, "count", os.fsdecode(folder))
+        assert table.returncode == 0
+        assert not set("\x1b\x07\u202e") & set(done.stderr + table.stdout + table.stderr)
+        assert len(table.stdout.splitlines()) == 7
+
+
 def test_each_file_of_a_tree_is_counted_largest_first(own_home: Path, tmp_path: Path) -> None:
     tree = tmp_path / "project"
     (tree / "src" / "deep").mkdir(parents=True)

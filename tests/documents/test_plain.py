@@ -72,6 +72,9 @@ def test_markdown_stays_verbatim() -> None:
         ("Makefile", b"all:", "code"),
         ("script", b"#!/bin/sh\necho", "code"),
         ("BMW.txt", b"BMW is a car, MZ a motorcycle, ID3 a tag", "text"),
+        ("gguf.md", b"GGUF is how models are kept.", "markdown"),
+        ("gif.txt", b"GIF89a: how pictures are packed", "text"),
+        ("ogg.txt", b"OggS begins each page, fLaC a stream, wOFF a font", "text"),
     ],
 )
 def test_kinds(name: str, data: bytes, kind: str) -> None:
@@ -93,5 +96,11 @@ def test_utf16_source_is_no_binary_file() -> None:
 
 
 def test_formats_that_are_not_read_are_named() -> None:
-    with pytest.raises(Refusal, match="Word"):
+    with pytest.raises(Refusal, match="named as a Word document but is none"):
         read_plain(b"PK\x03\x04" + b"\x00" * 40, "a.docx", "a.docx")
+    with pytest.raises(Refusal, match="is a spreadsheet, not text"):
+        read_plain(b"PK\x03\x04" + b"\x00" * 40, "a.xlsx", "a.xlsx")
+    with pytest.raises(Refusal, match="is a picture, not text"):
+        read_plain(b"GIF89a\x08\x00\x08\x00\xf0", "a.txt", "a.txt")
+    with pytest.raises(Refusal, match="is a model"):
+        read_plain(b"GGUF\x03\x00\x00\x00" + b"\x00" * 40, "a.txt", "a.txt")

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tui.documents.kinds import file_format
 from tui.documents.model import Document
 from tui.documents.refusal import Refusal
 from tui.documents.rtf import read_rtf
@@ -68,6 +69,13 @@ def test_code_pages(inner: bytes, text: str) -> None:
 )
 def test_the_code_page_of_the_document(head: bytes, byte: bytes, text: str) -> None:
     assert read(byte, head).text == text + "\n"
+
+
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\r\n ", b"\xef\xbb\xbf\n"])
+def test_a_mark_and_space_before_it_are_no_text(before: bytes) -> None:
+    data = before + rb"{\rtf1\ansi Some \b bold\b0  words.\par}"
+    assert file_format(data, "a.rtf") == file_format(data, "a.txt") == "rtf"
+    assert read_rtf(data, "a.rtf", "a.rtf").text == read_rtf(data[len(before) :], "a.rtf", "a.rtf").text
 
 
 def test_what_cannot_be_decoded_is_told() -> None:

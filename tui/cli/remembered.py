@@ -35,7 +35,8 @@ class Remembered:
         self._store = store
         self._sha256 = sha256
         ocr = _ocr(wishes.ocr) if wishes.ocr else ""
-        self._key = "read:" + "\0".join((str(READER_VERSION), sha256, name, wishes.encoding, ocr))
+        # A file's name may hold bytes that are no UTF-8, which the database does not take as text.
+        self._key = "read:" + "\0".join((str(READER_VERSION), sha256, well_formed(name), wishes.encoding, ocr))
 
     async def document(self, shown: str) -> Document | None:
         """The document as it was read before, with its path as it is named now; None when it was not."""

@@ -45,6 +45,7 @@ _MAGIC = (
     (OLE, "an old Office document"),
     (b"{\\rtf", "an RTF document"),
 )
+_LETTERS = re.compile(rb"[A-Za-z0-9]+")
 _BY_SUFFIX = {
     ".docx": "a Word document",
     ".docm": "a Word document",
@@ -95,6 +96,11 @@ def is_html(head: bytes) -> bool:
     return _HTML.match(head[:4096].removeprefix(b"\xef\xbb\xbf")) is not None
 
 
+def is_rtf(head: bytes) -> bool:
+    """Whether the file starts as RTF does; a byte order mark and space before it are allowed, as Word allows them."""
+    return head[:_HEAD].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{\\rtf")
+
+
 def file_format(data: bytes, name: str) -> Format:
     """Which reader a file belongs to: by what it holds, then by its name; `plain` for whatever no other one takes.
 
@@ -108,7 +114,7 @@ def file_format(data: bytes, name: str) -> Format:
         return _zip_format(data, suffix)
     if data.startswith(OLE) and (suffix in _WORD or is_encrypted_office(data)):
         return "docx"
-    if data.startswith(b"{\\rtf"):
+    if is_rtf(data):
         return "rtf"
     if suffix == ".ipynb":
         return "notebook"
@@ -145,9 +151,10 @@ def known_format(head: bytes, name: str) -> str | None:
     """What a file is that is no text, in words (`a Word document`), or None when its first bytes do not say so."""
     for magic, words in _MAGIC:
         if head.startswith(magic):
-            # A zip, an old Office container or RTF is told apart by its name; two letters prove nothing alone.
-            if magic in (b"BM", b"MZ\x90", b"ID3", b"BZh") and b"\x00" not in head[:512]:
+            # Letters prove nothing alone: a text may begin with them too. (RTF is letters all through.)
+            if _LETTERS.fullmatch(magic) and b"\x00" not in head[:512]:
                 continue
+            # A zip, an old Office container or RTF is told apart by its name.
             return _BY_SUFFIX.get(PurePath(name).suffix.lower(), words)
     return None
 

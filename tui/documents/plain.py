@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from tui.documents.code.outline import code_headings
 from tui.documents.encodings import decode
 from tui.documents.headings import markdown_headings
-from tui.documents.kinds import DOCUMENT_SUFFIXES, PICTURE, is_html, known_format, text_kind
+from tui.documents.kinds import DOCUMENT_SUFFIXES, PICTURE, READABLE_SUFFIXES, is_html, known_format, text_kind
 from tui.documents.model import Document, Heading, Span
 from tui.documents.refusal import Refusal
 from tui.documents.tables import markdown_tables
@@ -21,6 +23,9 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
     head = data[:_HEAD]
     form = known_format(head, name)
     if form is not None:
+        if PurePath(name).suffix.lower() in READABLE_SUFFIXES:
+            # Its own reader would have taken it, so it is not what its name says.
+            raise Refusal(f"is named as {form} but is none.", "Fetch the file again, or rename it to what it is.")
         remedy = "Read the letters on it by OCR: --ocr." if form == PICTURE else _remedy(name)
         raise Refusal(f"is {form}, not text.", remedy)
     decoded = decode(data, encoding)

@@ -22,7 +22,7 @@ def read_rtf(data: bytes, path: str, name: str) -> Document:
     A file that was cut off is read as far as it goes, with a warning. There are no pages in RTF: it is one span.
     """
     walk = Walk()
-    walk.read(data)
+    walk.read(data.removeprefix(b"\xef\xbb\xbf").lstrip())
     written = write(walk.blocks())
     warnings = _warnings(walk)
     if not written.text.strip():
