@@ -6,7 +6,7 @@ import pytest
 
 from tests.reading.conftest import MakeRuntime, paged
 from tests.reading.running import run
-from tests.reading.scripted import sensible
+from tests.reading.scripted import Call, Say, sensible
 from tui.errors import DoesNotFit
 from tui.reading.foreseeing import foresee
 from tui.reading.results import SummaryOptions
@@ -61,3 +61,17 @@ async def test_time_comes_from_the_speed_of_earlier_runs(scripted: MakeRuntime) 
     foreseen = await foresee(runtime.runtime, paged(20))
     assert foreseen.seconds == round(foreseen.prompt_tokens / 400 + foreseen.completion_tokens / 40, 1)
     assert speed_of(Timings(prompt_n=10, prompt_ms=1), 1.0, 1) is None
+
+
+async def test_what_has_failed_in_one_pass_is_foreseen_in_parts(scripted: MakeRuntime) -> None:
+    def model(call: Call) -> Say:
+        return Say("") if call.kind == "single" else sensible(call)
+
+    runtime = scripted(model, n_ctx=2048)
+    document = paged(6)
+    assert (await foresee(runtime.runtime, document)).strategy == "single"
+    finished, _ = await run(runtime, document)
+    assert finished.result.strategy == "map-reduce"
+    again = await foresee(runtime.runtime, document)
+    assert (again.strategy, again.why) == ("map-reduce", finished.result.why)
+    assert (again.chunks, again.reused) == (finished.result.chunks, finished.result.chunks)

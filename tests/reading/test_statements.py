@@ -51,6 +51,16 @@ def test_statements_keep_their_ids_and_get_places() -> None:
     assert written(pieces, lambda index: f"p. {index}") == PLACED
 
 
+def test_a_quotation_is_one_statement() -> None:
+    text = 'She wrote: "Wind south-west, light. Sea calm. Eleven ships." [3] Then she left. An "odd mark. It stays.'
+    assert [piece.said.text for piece in pieces_of(text) if piece.said] == [
+        'She wrote: "Wind south-west, light. Sea calm. Eleven ships."',
+        "Then she left.",
+        'An "odd mark.',
+        "It stays.",
+    ]
+
+
 def test_without_places_only_the_brackets_are_gone() -> None:
     text = "It *was* so.  \nAnd it stayed so: 3 of 4.\n\n- a point\n- another one"
     assert written(pieces_of(text), lambda index: "") == text.replace("  \n", "\n")

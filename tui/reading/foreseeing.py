@@ -61,6 +61,8 @@ async def foresee(runtime: Runtime, document: Document, options: SummaryOptions 
         writer = Writer(Caller(runtime), prompts, Journal(runtime), temperature, lambda event: None)
         known = await Journal(runtime).get(writer.key("single", whole, budget.single))
         reused = known is not None and bool(known.text)
+        if known is not None and not reused and options.strategy == "auto":
+            return await _in_parts(runtime, document, options, prompts, budget, tokens, failed=known.reason)
         return await _foreseen(
             runtime,
             "single",
@@ -82,13 +84,15 @@ async def _in_parts(
     prompts: SummaryPrompts,
     budget: Budget,
     tokens: int,
+    failed: str = "",
 ) -> Foreseen:
+    """`failed`: why an earlier run has made no summary of it in one pass."""
     strategy: Strategy = "refine" if options.strategy == "refine" else "map-reduce"
     refines = strategy == "refine"
     if refines:
         budget = for_refining(budget, options, tokens)
     else:
-        budget = for_document(budget, options, tokens, runtime.parallel)
+        budget = for_document(budget, options, tokens, runtime.parallel, unlimited=bool(failed))
     chunks = await chunks_for(runtime, document, budget, options, step=1 if refines else step_for(runtime.parallel))
     journal, ids = Journal(runtime), Ids()
     temperature = options.temperature if options.temperature is not None else runtime.settings.temperature
@@ -119,7 +123,7 @@ async def _in_parts(
     return await _foreseen(
         runtime,
         strategy,
-        reason_for(budget, tokens, strategy, options),
+        reason_for(budget, tokens, strategy, options, failed),
         tokens=tokens,
         chunks=len(chunks),
         levels=1 if refines else budget.levels(len(chunks)),

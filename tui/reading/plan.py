@@ -147,16 +147,19 @@ async def make_budget(runtime: Runtime, prompts: SummaryPrompts) -> Budget:
     )
 
 
-def for_document(budget: Budget, options: SummaryOptions, tokens: int, slots: int) -> Budget:
+def for_document(
+    budget: Budget, options: SummaryOptions, tokens: int, slots: int, *, unlimited: bool = False
+) -> Budget:
     """The sizes for a document of so many tokens, read in parts on so many slots.
 
     In roomy contexts the parts are as small as the limit on the program's own tokens allows (small ones are read
-    better), and their number keeps all slots busy to the end.
+    better), and their number keeps all slots busy to the end. `unlimited`: the model has failed on the whole, so the
+    parts are as small as it needs them, whatever that costs.
     """
     if budget.lacking:
         return budget
     step = step_for(slots)
-    if options.chunk_tokens or budget.context < ROOMY:
+    if unlimited or options.chunk_tokens or budget.context < ROOMY:
         parts = _in_steps(max(1, -(-tokens // budget.chunk)), step)
         chunk = min(budget.chunk, max(16, round(tokens / parts * _UNEVEN)))
         return msgspec.structs.replace(budget, chunk=chunk)

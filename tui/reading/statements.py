@@ -11,7 +11,7 @@ import msgspec
 
 from tui.reading.bracketed import cited, located
 from tui.reading.extractive import units
-from tui.reading.sentencing import sentence_ranges
+from tui.reading.sentencing import Range, sentence_ranges
 
 _MARK = re.compile(r"\s*(?:#{1,6}\s+|>\s+)*(?:[-*+•·–]\s+(?:\[[ xX]\]\s+)?|\(?\d{1,3}[.):]\s+|\d{1,3}、\s*)?")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -21,7 +21,7 @@ _RULE = re.compile(r"[\s|:=*_-]*$")
 _ANNOUNCES = re.compile(r"[:：]\W*$")
 _END_MARK = re.compile(r"([.!?…。！？]+)([\"'”’)\]»*_」』）]{0,4})$")
 _TITLE = re.compile(r"\s*(\*\*|__)[^*_]+\1\s*$")
-_ASCII_MARKS = ".!?…"
+_CLOSES = re.compile(r"[\"”」]")
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ def _line(line: str, *, code: bool) -> list[Piece]:
     bare = body.strip()
     if not units(bare) or _HEADING.match(line) or _TITLE.match(bare) or _ANNOUNCES.search(bare):
         return [_silent(head + bare)]
-    ranges = sentence_ranges(body)
+    ranges = _whole_quotes(body, sentence_ranges(body))
     starts = [start for start, _ in ranges]
     ids: list[list[int]] = [[] for _ in ranges]
     for place, numbers in found:
@@ -95,6 +95,22 @@ def _line(line: str, *, code: bool) -> list[Piece]:
             )
         )
     return pieces
+
+
+def _whole_quotes(body: str, ranges: Sequence[Range]) -> list[Range]:
+    """Sentences inside one quotation are one statement."""
+    found: list[Range] = []
+    for start, end in ranges:
+        before = body[found[-1][0] : found[-1][1]] if found else ""
+        if _open(before) and _CLOSES.search(body, start):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _open(text: str) -> bool:
+    return text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("「") > text.count("」")
 
 
 def written(pieces: Sequence[Piece], cite: Callable[[int], str]) -> str:

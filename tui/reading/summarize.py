@@ -202,7 +202,8 @@ class _Run:
         if strategy == "refine":
             budget = for_refining(budget, options, self._tokens)
         else:
-            budget = for_document(budget, options, self._tokens, runtime.parallel)
+            unlimited = bool(self._failed)
+            budget = for_document(budget, options, self._tokens, runtime.parallel, unlimited=unlimited)
         step = 1 if strategy == "refine" else step_for(runtime.parallel)
         chunks = await chunks_for(runtime, document, budget, options, step=step)
         mapper = Mapper(
