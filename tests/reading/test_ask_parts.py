@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 
@@ -27,7 +28,7 @@ def kind(call: Call) -> str:
 def listing(call: Call) -> Say:
     """The code words of the part."""
     found = CODE.findall(call.text)
-    return Say("\n".join(f"- {word}" for word in found) if found else "NOTHING")
+    return Say(json.dumps(found))
 
 
 def telling(call: Call) -> Say:
@@ -121,7 +122,7 @@ async def test_an_answer_without_end_is_asked_for_in_smaller_parts(scripted: Mak
 
     def long(call: Call) -> Say:
         found = CODE.findall(call.text)
-        return Say("\n".join(f"- {word}" for word in found) or "NOTHING", "length" if len(found) > 1 else "stop")
+        return Say(json.dumps(found)[:-3], "length") if len(found) > 1 else Say(json.dumps(found))
 
     runtime = scripted(long, n_ctx=1024)
     document = paged(limit, 6)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tui.reading.extract import endless, records_in
 from tui.reading.extract_evidence import Evidence, leaves
 from tui.reading.extract_merge import Found, is_empty, merge
 from tui.reading.extract_schema import parse_schema
+from tui.reading.json_lists import endless, listed_in, records_in
 
 TEXT = (
     "The option max_retries sets how often a call is made again. Its default is 1,250 tries.\n\n"
@@ -97,6 +97,14 @@ def test_what_the_model_saw_beside_the_text_counts() -> None:
 def test_records_of_an_answer(answer: str, count: int, whole: bool) -> None:
     records, ended = records_in(answer)
     assert (len(records), ended) == (count, whole)
+
+
+def test_texts_of_an_answer() -> None:
+    assert listed_in('["a", "b, c"]') == (["a", "b, c"], True)
+    assert listed_in('["a", "b') == (["a"], False)
+    assert listed_in('["a", 3]') == (["a"], False)
+    assert endless(json.dumps(["a"] * 20))
+    assert not endless(json.dumps([str(number) for number in range(100)]))
 
 
 def test_records_of_one_shape_are_no_circle_and_the_same_ones_are() -> None:

@@ -19,8 +19,10 @@ from tui.reading.calls import Caller
 from tui.reading.citing import citations
 from tui.reading.events import PlanMade
 from tui.reading.journal import Journal
+from tui.reading.json_lists import endless, listed_in
 from tui.reading.ledger import Ledger, failure_warnings
 from tui.reading.partwise import Judged, Outcome, PartReader, part_size
+from tui.reading.plan import is_small
 from tui.reading.prompts import sampling_of, with_system
 from tui.reading.results import AskResult, Citation
 from tui.server.types import Message, Sampling
@@ -28,6 +30,9 @@ from tui.templates import Template, load_template
 
 _SHARE_OF_CONTEXT = 6
 _LEAST_REPLY, _MOST_REPLY = 48, 512
+_SMALL_MODELS_PART = 240
+"""Tokens: of a list in a longer part, models below 1 GiB find the first things only (seen on the demo model)."""
+_LIST = '{"type": "array", "items": {"type": "string"}}'
 NO_ANSWER = "No part of the documents says anything about this."
 
 
@@ -55,12 +60,12 @@ class _AskTask(msgspec.Struct, frozen=True, kw_only=True):
 
     def judge(self, part: Chunk, answer: str, *, ended: bool) -> Judged:
         said = answers.tidy(answer)
+        if self.as_list:
+            listed, whole = listed_in(answer)
+            found = answers.Support(part.text).borne_out(items("\n".join(" ".join(one.split()) for one in listed)))
+            return Judged(tuple(found), "the answer was no list" if ended and not whole else "")
         if says_nothing(said):
             return Judged(())
-        if self.as_list:
-            # What was cut may end in half a thing.
-            found = answers.Support(part.text).borne_out(items(said if ended else said.rpartition("\n")[0]))
-            return Judged(tuple(found), "" if found else "the answer held no list")
         instruction = "\n".join(message.content for message in self.bare())
         return Judged((said,), answers.problem(said, instruction, part.text))
 
@@ -82,8 +87,9 @@ async def answer_from_parts(work: Work, questions: Sequence[str]) -> list[AskRes
     template = await asyncio.to_thread(load_template, "ask-map", runtime.paths.prompts)
     tasks = _tasks(work, template, questions)
     frames = [len((await runtime.assembler.assemble(task.bare())).ids) for task in tasks]
-    size = await part_size(runtime, max(frames), max(task.reply for task in tasks))
-    callers = [Caller(runtime) for _ in tasks]
+    wanted = _SMALL_MODELS_PART if is_small(runtime) and any(task.as_list for task in tasks) else 0
+    size = await part_size(runtime, max(frames), max(task.reply for task in tasks), wanted)
+    callers = [Caller(runtime, endless=endless) if task.as_list else Caller(runtime) for task in tasks]
     read = [_Read([], []) for _ in tasks]
     journal = Journal(runtime)
     for owner, document in enumerate(work.documents):
@@ -101,11 +107,17 @@ def _tasks(work: Work, template: Template, questions: Sequence[str]) -> list[_As
             template=template,
             question=question.strip(),
             as_list=wants_list(question),
-            sampling=sampling_of(template, work.temperature),
+            sampling=_sampling(work, template, as_list=wants_list(question)),
             reply=min(room, work.options.max_tokens or room),
         )
         for question in questions
     ]
+
+
+def _sampling(work: Work, template: Template, *, as_list: bool) -> Sampling:
+    """A list is asked for as JSON: small models keep to it, and nothing has to be guessed of lines and marks."""
+    sampling = sampling_of(template, work.temperature)
+    return msgspec.structs.replace(sampling, json_schema=_LIST) if as_list else sampling
 
 
 async def _read(

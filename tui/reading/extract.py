@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +23,7 @@ from tui.reading.extract_merge import Found, is_empty, merge
 from tui.reading.extract_schema import RecordSchema
 from tui.reading.flow import events_of
 from tui.reading.journal import Journal
+from tui.reading.json_lists import endless, records_in
 from tui.reading.ledger import Ledger, failure_warnings
 from tui.reading.partwise import Judged, Outcome, PartReader, part_size
 from tui.reading.plan import is_small
@@ -42,11 +43,6 @@ _LARGEST_PART, _SMALL_MODELS_PART = 2048, 240
 """Tokens. Many records take many tokens, and small models lose most of a long part."""
 _SHARE_FOR_TEXT = 0.4
 _LEAST_REPLY = 512
-_ENOUGH = 8
-"""So many records in a row that were said before show an answer going in circles."""
-_LONG, _TAIL, _TAIL_AGAIN = 240, 40, 4
-"""Characters of a record without end whose last so many come that often in it."""
-_decoder = json.JSONDecoder()
 
 
 class _Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,46 +74,6 @@ class _Task(msgspec.Struct, frozen=True, kw_only=True):
             return Judged(notes, "the answer was no JSON list")
         wrong = next((problem for record in records if (problem := self.schema.problem(record))), "")
         return Judged(notes, f"a record was not as the schema wants it ({wrong})" if wrong else "")
-
-
-def records_in(answer: str) -> tuple[list[dict[str, Any]], bool]:
-    """The objects of a JSON list, and whether the list came to its end; of one that was cut, those before the cut."""
-    found, whole, _ = _read(answer)
-    return found, whole
-
-
-def _read(answer: str) -> tuple[list[dict[str, Any]], bool, str]:
-    """The objects, whether the list ended, and what comes after the last whole object."""
-    found: list[dict[str, Any]] = []
-    at = answer.find("[") + 1
-    if at == 0:
-        return [], False, answer
-    while True:
-        while at < len(answer) and answer[at] in " \t\r\n,":
-            at += 1
-        if at >= len(answer) or answer[at] == "]":
-            return found, at < len(answer), ""
-        try:
-            value, end = _decoder.raw_decode(answer, at)
-        except (json.JSONDecodeError, RecursionError):
-            return found, False, answer[at:]
-        if not isinstance(value, dict):
-            return found, False, answer[at:]
-        found.append(value)
-        at = end
-
-
-def endless(answer: str) -> bool:
-    """Whether a list of records only says the same records again, or one that is begun has no end.
-
-    What is alike in all records, such as the names of their fields, is no sign of it.
-    """
-    records, _, rest = _read(answer)
-    said = [json.dumps(record, sort_keys=True) for record in records]
-    if len(said) > _ENOUGH and set(said[-_ENOUGH:]) <= set(said[:-_ENOUGH]):
-        return True
-    words = " ".join(rest.split())
-    return len(words) > _LONG and words.count(words[-_TAIL:]) >= _TAIL_AGAIN
 
 
 def extract_records(
