@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
 
 import msgspec
 
@@ -13,8 +12,6 @@ from tui.reading.answers import bare
 from tui.reading.extractive import units
 from tui.reading.passages import question_terms
 from tui.reading.terms import terms
-
-_T = TypeVar("_T")
 
 NOTHING = "NOTHING"
 """What a model is asked to say when a part holds no answer."""
