@@ -13,7 +13,7 @@ from tui.documents.model import Document
 from tui.documents.options import ReadOptions
 from tui.documents.places import Places
 from tui.documents.refusal import Refusal
-from tui.documents.sources import read_path
+from tui.documents.sources import read_bytes, read_path
 
 CONTAINER = (
     '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -268,6 +268,8 @@ def test_damage_is_refused_with_the_reason() -> None:
     data = book(TWO)
     with pytest.raises(Refusal, match="damaged zip"):
         read_epub(data[: len(data) // 2], "b", "b")
+    with pytest.raises(Refusal, match="EPUB book that was cut off"):
+        read_bytes(data[: len(data) // 2], "b.epub", "b.epub", ReadOptions())
     assert "damaged package file" in refused(TWO, "<package><manifest>").reason
     assert "without text" in refused({"a.xhtml": page("")}).reason
     with pytest.raises(Refusal, match="without a package"):

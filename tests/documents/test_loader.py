@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sys
 from pathlib import Path
 
@@ -240,6 +241,25 @@ async def test_what_is_no_text(tmp_path: Path, name: str, data: bytes, words: st
     file = tmp_path / name
     file.write_bytes(data)
     assert words in (await problem(file)).what
+
+
+@pytest.mark.parametrize(
+    ("name", "head"), [("film.mp4", b"\x00\x00\x00 ftypisom"), ("disk.iso", b""), ("m.gguf", b"GGUF\x03")]
+)
+async def test_a_large_binary_file_is_told_from_its_head(tmp_path: Path, name: str, head: bytes) -> None:
+    file = tmp_path / name
+    with file.open("wb") as writing:
+        writing.write(head)
+        writing.truncate(4 << 30)  # holes: it takes no room
+    assert "not text" in (await problem(file)).what
+
+
+async def test_controls_without_end_take_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"\x00" * 40_000_000)
+    assert "binary" in (await problem(file, memory_mib=400)).what
+    file.write_bytes(random.Random(3).randbytes(40_000_000))
+    assert "binary" in (await problem(file, memory_mib=400)).what
 
 
 async def test_password_missing_and_wrong(tmp_path: Path) -> None:

@@ -250,6 +250,11 @@ def test_cut_off(share: float) -> None:
     assert "cut off" in refusal(data[: int(len(data) * share)]).reason
 
 
+@pytest.mark.parametrize("after", [b"\x00" * 5000, b"\r\n" * 3000])
+def test_padding_after_the_end_is_no_cut(after: bytes) -> None:
+    assert read(pages(*[[WORDS] * 30] * 2) + after).warnings == ()
+
+
 def test_a_web_page_named_as_pdf() -> None:
     assert "web page" in refusal(b"<!DOCTYPE html><html><body>404</body></html>").reason
 

@@ -166,6 +166,11 @@ def test_chosen_pages_keep_their_numbers_headings_and_tables() -> None:
     assert Places(chosen).cite([(0, 5)]) == "p. 3"
 
 
+def test_what_was_taken_is_said_when_something_was_left() -> None:
+    assert select_pages(_pdf(), "2").warnings == ("Only page 2 of 4 was taken, as asked.",)
+    assert select_pages(_pdf(), "1-") == _pdf()
+
+
 def test_a_page_that_does_not_exist_and_a_document_without_pages() -> None:
     with pytest.raises(UsageProblem, match="no page 5"):
         select_pages(_pdf(), "2,5")

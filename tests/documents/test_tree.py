@@ -445,3 +445,19 @@ def test_odd_names_stay_on_their_line(tmp_path: Path) -> None:
     document = tree(tmp_path)
     assert set(labels(document)[1:]) == {"two  spaces.txt", "a\ufffdb.txt"}
     assert "===== a\ufffdb.txt =====\n" in document.text
+
+
+@pytest.mark.filterwarnings("ignore:Possible ")
+def test_brackets_that_python_finds_odd(tmp_path: Path) -> None:
+    names = ["a[b", "c d", "1x", "b", "m", "k.py", "q-r"]
+    rules = "a[[b]\n*[[:space:]]*\n[[:digit:]]x\n[z-a]\n[a--b]x\n[m||n]\nq[a-\\d]r\n"
+    plant(tmp_path, {".gitignore": rules, **dict.fromkeys(names, "x")})
+    git(tmp_path, "init", "-q")
+    assert walked(tmp_path) == as_git_says(tmp_path)
+    assert "c d" not in walked(tmp_path)
+    code = (
+        "import sys, pathlib as p; from tui.documents.tree.walk import walk; print(len([*walk(p.Path(sys.argv[1]))]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (int(done.stdout), done.stderr) == (len(walked(tmp_path)), "")

@@ -48,7 +48,9 @@ _BY_LOOK = "judged by its look"
 _MAX_STRANGE = 0.3
 _TINY = 64
 _MAX_CONTROL = 0.02
+_MOSTLY_CONTROL = 0.3
 _MAX_UNREADABLE = 0.05
+_MAX_DAMAGED = 0.05
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
     text = _strict(data, "utf-8")
     if text is None:
         return _nearly_utf8(data) or _guessed(data)
-    if control_share(text) <= _MAX_CONTROL:
+    if _few_controls(text):
         return _settled(text, "utf-8", "")
     # UTF-16 without a mark is valid UTF-8 full of NULs when it holds ASCII only.
     if "\x00" in text:
@@ -152,15 +154,27 @@ def _nearly_utf8(data: bytes) -> Decoded | None:
 
     At least ten sound multi-byte characters must stand against each damaged place: other encodings hold none.
     """
+    if _damaged_share(data[:_SAMPLE]) > _MAX_DAMAGED:
+        return None  # decoded, a large binary file takes several times its size
     text = data.decode("utf-8", errors="replace")
     sound = len(_BEYOND_ASCII.findall(text))
     spots = [match.start() for match in re.finditer("\ufffd+", text)]
-    if not spots or sound < 10 * len(spots) or control_share(text) > _MAX_CONTROL:
+    if not spots or sound < 10 * len(spots) or not _few_controls(text):
         return None
-    if text.count("\ufffd") * 20 > len(text):
+    if text.count("\ufffd") > _MAX_DAMAGED * len(text):
         return None
     where = _lines_of(text, spots)
     return _settled(text, "utf-8", "", f"It is UTF-8 with damaged bytes in {where}; they stand as \ufffd in the text.")
+
+
+def _damaged_share(data: bytes) -> float:
+    text = data.decode("utf-8", errors="replace")
+    return text.count("\ufffd") / len(text)
+
+
+def _few_controls(text: str) -> bool:
+    # Its head first: of a large file of NULs, each one is an object in the list of them.
+    return control_share(text[:_SAMPLE]) <= _MOSTLY_CONTROL and control_share(text) <= _MAX_CONTROL
 
 
 def _guessed(data: bytes) -> Decoded:
@@ -171,7 +185,7 @@ def _guessed(data: bytes) -> Decoded:
             text, note = _torn_end(data, name)
         if text is None:
             text, note = _with_damage(data, name) or (None, "")
-        if text is not None and control_share(text) <= _MAX_CONTROL and unreadable_share(text) <= _MAX_UNREADABLE:
+        if text is not None and _few_controls(text) and unreadable_share(text) <= _MAX_UNREADABLE:
             return _settled(text, name, _BY_LOOK, *([note] if note else []))
     if b"\x00" in data or _binary_looking(data):
         raise NotText()

@@ -140,7 +140,7 @@ def _zip_format(data: bytes, suffix: str) -> Format:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
-        return "docx" if suffix in _WORD else "plain"
+        return "docx" if suffix in _WORD else "epub" if suffix == ".epub" else "plain"
     if "META-INF/container.xml" in names:
         return "epub"
     # The main part of a Word document may have any name; its content types say so.

@@ -179,6 +179,8 @@ _OLDER = {
     "mac_roman": "cp1252",
     "cp850": "cp1252",
 }
+# Most of them have a character for every byte, so that anything could be taken for them.
+_OLD_STRANGE = 0.1
 _MULTIBYTE = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949", "utf-16-le", "utf-16-be"})
 _MARGIN = 4.0
 _LATIN_MARGIN = 3.0
@@ -208,7 +210,7 @@ def likelihoods(sample: bytes) -> list[Likely]:
     for codec, prior, costs in _profiles():
         text, torn = texts[codec]
         if text is None or (
-            codec in _OLDER and (text == texts[_OLDER[codec]][0] or _strange(text, costs, codec) > 0.5)
+            codec in _OLDER and (text == texts[_OLDER[codec]][0] or _strange(text, costs, codec) > _OLD_STRANGE)
         ):
             continue
         score = prior + _score(text, costs, codec) + _TORN * torn

@@ -21,13 +21,7 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
     Raises Refusal for a known format that is no text, a binary file, an undecidable encoding, or nothing but space.
     """
     head = data[:_HEAD]
-    form = known_format(head, name)
-    if form is not None:
-        if PurePath(name).suffix.lower() in READABLE_SUFFIXES:
-            # Its own reader would have taken it, so it is not what its name says.
-            raise Refusal(f"is named as {form} but is none.", "Fetch the file again, or rename it to what it is.")
-        remedy = "Read the letters on it by OCR: --ocr." if form == PICTURE else _remedy(name)
-        raise Refusal(f"is {form}, not text.", remedy)
+    refuse_known(head, name)
     decoded = decode(data, encoding)
     if not decoded.text.strip():
         raise Refusal("holds nothing but white space.", "Give a file with text in it.")
@@ -52,6 +46,18 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
         warnings=tuple(warnings),
         encoding=decoded.encoding,
     )
+
+
+def refuse_known(head: bytes, name: str) -> None:
+    """Raises Refusal for a known format that is no text, by the file's first bytes."""
+    form = known_format(head, name)
+    if form is None:
+        return
+    if PurePath(name).suffix.lower() in READABLE_SUFFIXES:
+        # Its own reader would have taken it, so it is not what its name says.
+        raise Refusal(f"is named as {form} but is none.", "Fetch the file again, or rename it to what it is.")
+    remedy = "Read the letters on it by OCR: --ocr." if form == PICTURE else _remedy(name)
+    raise Refusal(f"is {form}, not text.", remedy)
 
 
 def _remedy(name: str) -> str:

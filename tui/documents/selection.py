@@ -45,7 +45,11 @@ def select_pages(document: Document, wanted: str) -> Document:
             f"--pages {wanted!r}: {document.path} has {most:,} pages, so there is no page {min(beyond):,}.", _REMEDY
         )
     kept = [span for span in pages if any(first <= span.number <= (last or most) for first, last in ranges)]
-    return _only(document, kept, f"Only pages {runs(span.number for span in kept)} of {most:,} were taken, as asked.")
+    if len(kept) == len(document.spans):
+        return document
+    numbers = runs(span.number for span in kept)
+    which = f"page {numbers} of {most:,} was" if len(kept) == 1 else f"pages {numbers} of {most:,} were"
+    return _only(document, kept, f"Only {which} taken, as asked.")
 
 
 def _only(document: Document, kept: list[Span], warning: str) -> Document:

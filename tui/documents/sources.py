@@ -13,8 +13,11 @@ from tui.documents.clean import name_safe
 from tui.documents.kinds import PICTURE, file_format, known_format
 from tui.documents.model import Document
 from tui.documents.options import ReadOptions
-from tui.documents.refusal import Refusal
+from tui.documents.refusal import NotText, Refusal
 from tui.text import well_formed
+
+_LARGE = 64 * 2**20
+_HEAD = 1 << 16
 
 
 def read_path(path: str, options: ReadOptions) -> Document:
@@ -35,6 +38,8 @@ def read_path(path: str, options: ReadOptions) -> Document:
             return read_tree(place.resolve(), shown, name_safe(place.resolve().name) or name, options)
         if not stat.S_ISREG(status.st_mode):
             raise Refusal(f"is {_special(status.st_mode)}, not a file.", "Save what it gives to a file and read that.")
+        if status.st_size > _LARGE:
+            _refuse_binary(place, name)
         data = place.read_bytes()
     except OSError as error:
         raise _not_readable(place, error) from error
@@ -83,6 +88,24 @@ def read_bytes(data: bytes, path: str, name: str, options: ReadOptions) -> Docum
     from tui.documents.plain import read_plain
 
     return read_plain(data, path, name, options.encoding or None)
+
+
+def _refuse_binary(place: Path, name: str) -> None:
+    """Raises Refusal for a large file whose head says that no reader takes it: a film does not fit the memory."""
+    from tui.documents.encodings import decode
+    from tui.documents.plain import refuse_known
+
+    with place.open("rb") as file:
+        head = file.read(_HEAD)
+    if file_format(head, name) != "plain" or head.startswith(b"PK"):
+        return
+    refuse_known(head, name)
+    try:
+        decode(head)
+    except NotText:
+        raise
+    except Refusal:
+        return  # the whole may tell its encoding
 
 
 def _not_readable(place: Path, error: OSError) -> Refusal:

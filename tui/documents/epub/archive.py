@@ -40,7 +40,8 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _ZIP_ERRORS as error:
             raise Refusal(
-                f"is a damaged zip archive ({error}).", "Get the book anew, or mend it in Calibre."
+                f"is an EPUB book that was cut off or is a damaged zip archive ({error}).",
+                "Get the book anew, or mend it in Calibre.",
             ) from error
         members = [info for info in self._zip.infolist() if not info.is_dir()]
         if len(members) > _MOST_MEMBERS:

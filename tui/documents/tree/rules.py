@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from pathlib import Path
 
 import msgspec
@@ -11,9 +12,23 @@ from pathspec import GitIgnoreSpec
 
 from tui.documents.tree.repository import Repository
 
+# A pattern such as `[[a]` is one that git takes as it stands; nobody needs to hear of it.
+warnings.filterwarnings("ignore", "Possible ", FutureWarning, r"pathspec\.")
+
 # The name of the group by which pathspec marks what follows a matched folder.
 _PARENT = "ps_d"
 _EXCLUDES_FILE = re.compile(r"^\s*excludesfile\s*=\s*(.*?)\s*$", re.I)
+_CLASS = re.compile(r"\[:([a-z]+):\]")
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": " \t\r\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
 _SECTION = re.compile(r"^\s*\[\s*([\w.-]+)\s*(?:\"[^\"]*\")?\s*\]")
 
 
@@ -71,10 +86,10 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 def _valid(line: str) -> bool:
-    """Whether a pattern can be understood; one that cannot, such as `x\\`, matches nothing in git either."""
+    """Whether a pattern can be understood; to git, those that cannot (`x\\`, `[z-a]`) match next to nothing."""
     try:
         GitIgnoreSpec.from_lines([line])
-    except ValueError:
+    except (ValueError, re.error):
         return False
     return True
 
@@ -91,10 +106,13 @@ def _patterns(file: Path) -> list[str]:
 
 
 def _as_git_means(line: str) -> str:
-    """Three forms that pathspec reads otherwise, said in a way that both understand alike.
+    """Four forms that pathspec reads otherwise, said in a way that both understand alike.
 
-    To git `a/**` and `a/**/` mean what is below `a`, not `a` itself, and `*/` means a folder at any depth.
+    To git `a/**` and `a/**/` mean what is below `a`, not `a` itself, `*/` means a folder at any depth, and a name such
+    as `[:digit:]` inside brackets means its characters.
     """
+    if "[:" in line:
+        line = _CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), line)
     if line.endswith(("/**", "/**/")):
         return line.removesuffix("/") + ("/*/" if line.endswith("/") else "/*")
     return line.replace("*/", "?*/") if line in ("*/", "!*/") else line
