@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tui.documents import headings
 from tui.documents.headings import markdown_headings
 from tui.documents.plain import read_plain
 from tui.documents.refusal import Refusal
@@ -104,3 +105,18 @@ def test_formats_that_are_not_read_are_named() -> None:
         read_plain(b"GIF89a\x08\x00\x08\x00\xf0", "a.txt", "a.txt")
     with pytest.raises(Refusal, match="is a model"):
         read_plain(b"GGUF\x03\x00\x00\x00" + b"\x00" * 40, "a.txt", "a.txt")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_large_text_has_the_same_headings(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    lines = [
+        "---", "title: a", "# none", "---", "# One *two* `three`", "", "words", "and more", "", "Under", "=====", "",
+        "```python", "<!-- x -->", "# none", "```", "", "## Four ##", "", "    # code", "", "<!--", "# none", "-->", "",
+        "Lower", "---", "", "#", "", "#none", "", "# C#", "- item", "- item", "", "---", "",
+        "### A [link](http://x) &amp; more", "", "| a | b |", "|---|---|", "| 1 | 2 |", "", "~~~", "# none",
+    ]  # fmt: skip
+    text = end.join(lines) + end
+    expected = markdown_headings(text)
+    assert [heading.title for heading in expected][:3] == ["One two three", "Under", "Four"]
+    monkeypatch.setattr(headings, "_LARGE", 0)
+    assert markdown_headings(text) == expected
