@@ -102,6 +102,11 @@ def test_older_encodings_are_not_taken_for_the_common_ones_of_their_script(text:
     assert decoded.warnings[0].startswith(f"It was read as {decoded.encoding}, judged by its look.")
 
 
+def test_typographic_quotes_are_no_accented_letters() -> None:
+    text = "“Plain words”, he said — the others’ words, too — and ‘more’ of them; «so it is» and «was».\n" * 60
+    assert decode(text.encode("cp1252")).text == text
+
+
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [(CHINESE, "gb18030"), (TRADITIONAL, "big5"), (JAPANESE, "euc_jp"), (KOREAN, "cp949")],

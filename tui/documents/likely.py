@@ -179,6 +179,7 @@ _OLDER = {
     "mac_roman": "cp1252",
     "cp850": "cp1252",
 }
+_QUOTED = frozenset({"mac_roman", "cp850", "iso8859_2"})
 # Most of them have a character for every byte, so that anything could be taken for them.
 _OLD_STRANGE = 0.1
 _MULTIBYTE = frozenset({"gb18030", "big5", "cp932", "euc_jp", "cp949", "utf-16-le", "utf-16-be"})
@@ -207,7 +208,12 @@ def likelihoods(sample: bytes) -> list[Likely]:
     """The encodings that `sample` could be in, best first. It may end inside a character."""
     found: dict[str, Likely] = {}
     texts = {codec: _text(sample, codec) for codec in {codec for codec, _, _ in _profiles()}}
+    western = texts["cp1252"][0]
+    # Typographic quotes and dashes of cp1252 are accented letters of these.
+    never = _QUOTED if western is not None and _is_western(western) else frozenset()
     for codec, prior, costs in _profiles():
+        if codec in never:
+            continue
         text, torn = texts[codec]
         if text is None or (
             codec in _OLDER and (text == texts[_OLDER[codec]][0] or _strange(text, costs, codec) > _OLD_STRANGE)
@@ -247,14 +253,19 @@ def _text(sample: bytes, codec: str) -> tuple[str | None, int]:
     return (text, damaged) if damaged * SOUND_TO_DAMAGED <= len(text) else (None, 0)
 
 
-def _strange(text: str, costs: Mapping[str, float], codec: str) -> float:
-    """Share (0-1) of the characters beyond ASCII that this language does not use."""
+def _is_western(text: str) -> bool:
+    """Whether some language of the West uses next to all characters beyond ASCII of a text in cp1252."""
+    return any(_strange(text, _latin(letters), "cp1252", _FOREIGN) <= _OLD_STRANGE for letters in _WESTERN)
+
+
+def _strange(text: str, costs: Mapping[str, float], codec: str, most: float = _ODD) -> float:
+    """Share (0-1) of the characters beyond ASCII that this language does not use, at a cost of `most` or worse."""
     beyond = Counter(text)
     total = odd = 0
     for letter, count in beyond.items():
         if letter > "\x7f":
             total += count
-            if _cost(letter, costs, codec) <= _ODD:
+            if _cost(letter, costs, codec) <= most:
                 odd += count
     return odd / max(1, total)
 
