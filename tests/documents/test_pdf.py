@@ -13,6 +13,9 @@ from reportlab.pdfgen.canvas import Canvas
 
 from tests.documents import pdfs
 from tests.documents.pdfs import WORDS, canvas_bytes, edited, image_page, page_text, pages, read, refusal, text_page
+from tui.documents.model import Span
+from tui.documents.pdf.engine import Bookmark
+from tui.documents.pdf.outline import headings
 from tui.documents.refusal import Refusal
 
 
@@ -312,3 +315,11 @@ def test_an_owner_password_that_is_empty_opens_the_file(algorithm: str, monkeypa
     assert WORDS in read(data).text
     assert WORDS in read(data, "user").text
     assert refusal(data, password="wrong").kind == "wrong-password"
+
+
+def test_titles_are_found_with_and_without_the_spaces_of_eastern_print() -> None:
+    text = "第 1 章\n花の頃を越えて。\n第 2 章\n「おい」と声を掛けた。\n제 3장 처음\n"
+    spans = [Span("page", "1", 1, 0, len(text))]
+    entries = [Bookmark(page=1, level=1, title=title) for title in ("第1章", "第2章", "제3장 처음")]
+    found = headings(entries, spans, text)
+    assert [text[heading.start :].split("\n")[0] for heading in found] == ["第 1 章", "第 2 章", "제 3장 처음"]

@@ -9,6 +9,9 @@ from tui.documents.model import Heading, Span
 from tui.documents.pdf.engine import Bookmark
 
 _NUMBERING = re.compile(r"^(?:chapter|part|section|appendix)?\s*[\dIVXLC]+(?:\.\d+)*[.:)]?\s+", re.I)
+# Chinese and Japanese are set with and without spaces around figures, as `第 2 章`.
+_EAST = "\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_WORDS = re.compile(rf"[{_EAST}]|[^\s{_EAST}]+")
 
 
 def headings(entries: Sequence[Bookmark], spans: Sequence[Span], text: str) -> tuple[Heading, ...]:
@@ -28,7 +31,7 @@ def headings(entries: Sequence[Bookmark], spans: Sequence[Span], text: str) -> t
 
 def _locate(title: str, text: str, start: int, end: int) -> int | None:
     for words in dict.fromkeys((title, _NUMBERING.sub("", title))):
-        pattern = r"\s*".join(re.escape(word) for word in words.split())
+        pattern = r"\s*".join(map(re.escape, _WORDS.findall(words)))
         # At the start of a line first: the same words inside a sentence are no heading.
         for form in (rf"^[ \t]*(?:[\dIVXLC.]+[ \t]+)?{pattern}", pattern):
             match = re.compile(form, re.I | re.M).search(text, start, end) if pattern else None
