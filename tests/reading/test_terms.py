@@ -67,3 +67,8 @@ def test_identifiers_give_their_parts() -> None:
 
 def test_nothing_but_marks_has_no_terms() -> None:
     assert terms("… — !? ()\n") == []
+
+
+@pytest.mark.parametrize("unit", ["a", "A", "a1", "A1", "aB", "a_", "0", "1,", "É"])
+def test_a_long_line_without_spaces_takes_no_time(unit: str) -> None:
+    assert terms(unit * 200_000)

@@ -13,6 +13,8 @@ from tui.cli.common import ReadWishes, Shared, paths_argument, with_reading, wit
 from tui.cli.usage import Temperature, Whole, Words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui.cli.opening import Ground
     from tui.context.runtime import Runtime
     from tui.documents.inputs import Input
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from tui.reading.results import ExtractedRecord, ExtractOptions, ExtractResult
 
 _SLOTS = 2
+_PLACES = ("path", "pages", "lines", "heading", "unsupported")
+"""Columns of a table behind the record's own."""
 _KEPT = "Parts that were read are kept: run it again, and it goes on where it was."
 
 
@@ -107,7 +111,8 @@ async def _extract(
         await asyncio.to_thread(check_file, Path(place), "--out")
     out = Out(as_json=shared.json)
     written = _Written(wanted, form)
-    async with open_ground(shared, out) as ground, open_inputs(ground, paths) as inputs:
+    async with open_ground(shared, out) as ground, open_inputs(ground, paths) as found:
+        inputs = await asyncio.to_thread(_without_earlier, found, place, schema) if place else found
         batch = _Batch(ground, wanted, options, reading)
         try:
             for item in inputs:
@@ -120,6 +125,26 @@ async def _extract(
         await asyncio.to_thread(write_whole, Path(place), written.whole().encode("utf-8", "replace"), "--out")
         out.note(f"Wrote {place}.")
     return batch.exit_code
+
+
+def _without_earlier(inputs: Sequence[Input], place: str, schema: str) -> Sequence[Input]:
+    """The inputs without the records that an earlier run wrote to `place`."""
+    import os
+
+    from tui.cli.files import without_target
+    from tui.errors import UsageProblem
+
+    if os.path.realpath(os.path.expanduser(schema)) == os.path.realpath(place):
+        raise UsageProblem(f"--out would replace the schema {schema}.", "Name another file with --out.")
+    kept = without_target(inputs, Path(place), "--out", _are_records)
+    if not kept:
+        raise UsageProblem(f"All that is named is {place}, records of longscroll's.", "Name documents.")
+    return kept
+
+
+def _are_records(beginning: bytes) -> bool:
+    first = beginning.partition(b"\n")[0]
+    return not first or first.startswith(b'{"record":') or first.endswith(f",{','.join(_PLACES)}".encode())
 
 
 def _read_schema(path: str) -> RecordSchema:
@@ -255,7 +280,7 @@ class _Written:
         if self._form == "jsonl":
             new = [msgspec.json.encode(record).decode() + "\n" for record in records]
         else:
-            head = [self._row([*self._names, "path", "pages", "lines", "heading", "unsupported"])]
+            head = [self._row([*self._names, *_PLACES])]
             new = [*([] if self._texts else head), *(self._row(self._cells(record)) for record in records)]
         self._texts += new
         return new

@@ -10,17 +10,19 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.errors import StorageProblem, UsageProblem
+from tui.errors import InputProblem, StorageProblem, UsageProblem
 
 if TYPE_CHECKING:
     from tui.documents.inputs import Input
 
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _MIDDLE = ".summary"
+_RESULT = re.compile(r"\.summary(?:\.partial)?\.(?:md|txt|json)$")
+_BEGINNING = 65536
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|]")
 _LONGEST = 200
 """Bytes of a name, so that what is put before and behind it fits the 255 that file systems take."""
@@ -115,7 +117,29 @@ def _cannot_write(path: Path, error: OSError, option: str) -> StorageProblem:
 def own_result(item: Input, folder: Path) -> bool:
     """Whether an input is a result that an earlier run has put into `folder`."""
     path = Path(item.path)
-    return path.parent.resolve() == folder.resolve() and re.search(r"\.summary\.(md|txt|json)$", path.name) is not None
+    return path.parent.resolve() == folder.resolve() and _RESULT.search(path.name) is not None
+
+
+def without_target(inputs: Sequence[Input], target: Path, option: str, ours: Callable[[bytes], bool]) -> list[Input]:
+    """The inputs without what an earlier run has written to `target`, as `ours` tells by the beginning of the file.
+
+    Raises UsageProblem where a document stands there: it would be read and then replaced.
+    """
+    place = os.path.realpath(target)
+    kept = [item for item in inputs if not item.path or os.path.realpath(item.path) != place]
+    if len(kept) < len(inputs) and not ours(_beginning(target)):
+        raise UsageProblem(
+            f"{target} is one of the documents, and {option} would replace it.", f"Name another file with {option}."
+        )
+    return kept
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_BEGINNING)
+    except OSError as error:
+        raise InputProblem(f"{path} cannot be read ({error.strerror or error}).", "Change its permissions.") from error
 
 
 def result_names(inputs: Sequence[Input], extension: str) -> list[str]:

@@ -106,7 +106,14 @@ class Report:
         write_whole(self._path, data, "--report")
 
 
+_HEAD = 64
+"""Bytes at the beginning of a report, in which its first two keys stand."""
 _STATUS = ("done", "partial", "failed")
+
+
+def is_report(beginning: bytes) -> bool:
+    """Whether a file that begins like this is a report."""
+    return beginning.startswith(b'{"format":') and b'"longscroll":' in beginning[:_HEAD]
 
 
 def _now() -> str:

@@ -112,7 +112,7 @@ async def summarize(
     where = where or Where()
     told = Out(as_json=shared.json or (where.form == "json" and not where.out))
     async with open_ground(shared, told) as ground, open_inputs(ground, paths) as found:
-        inputs = _without_results(found, where.out, told)
+        inputs = await asyncio.to_thread(_without_results, found, where, told)
         delivery = await asyncio.to_thread(_delivery, options, inputs, where)
         batch = Batch(ground, options, reading or ReadWishes(), inputs, delivery)
         try:
@@ -122,18 +122,25 @@ async def summarize(
     return batch.exit_code
 
 
-def _without_results(inputs: Sequence[Input], out: str, told: Out) -> tuple[Input, ...]:
-    """The inputs but for the result files of earlier runs that lie in the folder of results."""
-    from tui.cli.files import own_result
+def _without_results(inputs: Sequence[Input], where: Where, told: Out) -> tuple[Input, ...]:
+    """The inputs but for what earlier runs have written where this one writes: result files, and the report."""
+    from tui.cli.files import own_result, without_target
+    from tui.cli.report import is_report
 
-    if not out:
-        return tuple(inputs)
-    kept = tuple(item for item in inputs if item.problem is not None or not own_result(item, Path(out)))
-    if len(kept) < len(inputs):
-        told.note(f"{plural(len(inputs) - len(kept), 'summary', 'summaries')} of earlier runs in {out} left out.")
-    if not kept:
-        raise UsageProblem(f"All that is named are summaries of earlier runs in {out}.", "Name documents.")
-    return kept
+    kept = list(inputs)
+    if where.out:
+        kept = [item for item in kept if item.problem is not None or not own_result(item, Path(where.out))]
+        if len(kept) < len(inputs):
+            told.note(
+                f"{plural(len(inputs) - len(kept), 'summary', 'summaries')} of earlier runs in {where.out} left out."
+            )
+        if not kept:
+            raise UsageProblem(f"All that is named are summaries of earlier runs in {where.out}.", "Name documents.")
+    if where.report:
+        kept = without_target(kept, Path(where.report), "--report", is_report)
+        if not kept:
+            raise UsageProblem(f"All that is named is {where.report}, a report of longscroll's.", "Name documents.")
+    return tuple(kept)
 
 
 def _delivery(options: SummaryOptions, inputs: Sequence[Input], where: Where) -> Delivery:

@@ -7,15 +7,39 @@ from __future__ import annotations
 
 import re
 
-_WORD = r"(?:notes?|note\s+ids?|ids?|pages?|pp?\.?|lines?|ll?\.|source|sources|parts?|seiten?|s\.|页|第|注)"
+_PAGE = r"(?:pages?|pgs?\.?|pp?\.?|seiten?|s\.|页|頁|第)"
+_POINTS_TO = r"(?:refs?\.?|references?|sources?|see|siehe|cf\.?|vgl\.?|见|参见)"
+_WORD = rf"(?:{_PAGE}|{_POINTS_TO}|notes?|note\s+ids?|ids?|lines?|ll?\.|parts?|注)"
+_WORDS = rf"(?:(?:(?:on|from|at|auf)\s+)?{_WORD}\s*[:：]?\s*){{1,3}}"
 _BETWEEN = rf"(?:and|und|et|y|页|頁|ページ|{_WORD}|L\d+)"
 _MARKS = r"[\d\s,;:.&–—†‑-]*"
-_INSIDE = rf"\s*(?!\d{{4}}-\d\d)(?:{_WORD}\s*)?[\d†:]{_MARKS}(?:{_BETWEEN}{_MARKS})*"
-_SQUARE = rf"(?:\[{_INSIDE}\]|【{_INSIDE}】)"
-_PAGES = r"[(（]\s*(?:see\s+|siehe\s+)?(?:pages?|pp?\.|notes?|seiten?|第)\s*\d[^()（）\n]{0,30}[)）]"
-_ONE = rf"(?:{_SQUARE}|{_PAGES})"
-_RUN = re.compile(rf"(?P<space>\s*){_ONE}(?:[ \t]*[,;]?[ \t]*(?:and[ \t]+)?{_ONE})*", re.IGNORECASE)
-_RUN_IN_CODE = re.compile(_RUN.pattern.replace(r"(?P<space>\s*)", r"(?P<space>\s+|^)"), re.IGNORECASE | re.MULTILINE)
+# Atomic: a mark may belong to the word before it or not, and to try all ways takes for ever.
+_NUMBERS = rf"(?>[\d†:]{_MARKS}(?:{_BETWEEN}{_MARKS})*)"
+_PAGE_NUMBERS = rf"(?>[\d†:]{_MARKS}(?:(?:{_BETWEEN}|of|to|/|bis|von|ff?\.?){_MARKS})*)"
+_ROMAN = rf"{_PAGE}\s*[ivxlc]+(?:\s*[-–]\s*[ivxlc]+)?\s*"
+# Dates, times, decimal numbers and addresses are no numbers of notes or pages.
+_NO_FIGURES = r"(?!\d{4}-\d\d)(?![^\]】］\n]{0,80}\d[.:]\d)"
+_SET_OFF = r"[*_`]{0,3}"
+_INSIDE = rf"{_SET_OFF}\s*{_NO_FIGURES}(?:{_WORDS}{_PAGE_NUMBERS}|{_NUMBERS}|{_ROMAN}){_SET_OFF}\s*"
+_SQUARE = rf"(?:\\?\[{{1,2}}{_INSIDE}\\?\]{{1,2}}|【{_INSIDE}】|［{_INSIDE}］)"
+_SET_OFF_SQUARE = rf"(?:\*\*{_SQUARE}\*\*|__{_SQUARE}__|\*{_SQUARE}\*|\b_{_SQUARE}_|`{_SQUARE}`|{_SQUARE})"
+_PAGES = (
+    rf"[(（]\s*(?:{_POINTS_TO}\s*[:：]?\s*){{0,3}}"
+    r"(?:pages?|pgs?\.?|pp?\.?|notes?|seiten?|第)\s*\d[^()（）\n]{0,30}[)）]"
+)
+_CUT_OFF = rf"[\[【［](?:{_WORDS}\d[^\[\]\n]{{0,40}}|\d[\d ,]*)$"
+_ONE = rf"(?:{_SET_OFF_SQUARE}|{_PAGES}|{_CUT_OFF})"
+_PLACE = r"[\w./\\-]*\.[a-z]\w{0,7}:L?\d+(?:[-–]L?\d+)?(?:,\s*L?\d+(?:[-–]L?\d+)?)*"
+_PLACES = rf"`?(?:\[`?{_PLACE}(?:[,;]\s*{_PLACE})*`?\]|\(`?{_PLACE}(?:[,;]\s*{_PLACE})*`?\))`?"
+
+
+def _run(one: str, space: str) -> re.Pattern[str]:
+    joined = rf"(?P<space>{space}){one}(?:[ \t]*[,;]?[ \t]*(?:and[ \t]+)?{one})*"
+    return re.compile(joined, re.IGNORECASE | re.MULTILINE)
+
+
+_RUN = _run(_ONE, r"(?<!\s)\s*")
+_RUN_IN_CODE = _run(rf"(?:{_ONE}|{_PLACES})", r"(?<!\s)\s+|^")
 _GROUP = re.compile(rf"{_SQUARE}", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,4}")
 _SPAN = re.compile(r"(\d{1,4})\s*[-–—‑]\s*(\d{1,4})")
@@ -44,6 +68,8 @@ def located(text: str, *, code: bool = False) -> tuple[str, list[tuple[int, tupl
         after, space = text[match.end() : match.end() + 1], match["space"]
         if after == "(" and match.group().endswith("]"):
             continue  # a link
+        if after == ":" and not text[: match.start()].rpartition("\n")[2].strip() and "[" in match.group():
+            continue  # the target of one
         pieces.append(text[place : match.start()])
         length += match.start() - place
         found.append((length, tuple(_ids(match.group()))))
@@ -58,7 +84,7 @@ def located(text: str, *, code: bool = False) -> tuple[str, list[tuple[int, tupl
 def _ids(run: str) -> list[int]:
     found: list[int] = []
     for match in _GROUP.finditer(run):
-        inside = match.group()[1:-1]
+        inside = match.group().strip("\\[]【】［］*_` ")
         if _NOT_OURS.search(inside) and not _OURS.match(inside):
             continue
         for first, last in _SPAN.findall(inside):

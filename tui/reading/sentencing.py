@@ -12,8 +12,8 @@ Range = tuple[int, int]
 """`text[start:end]`."""
 
 _ABBREVIATED = (
-    r"[A-Z]", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "pp", "No", "al", "ca", "Eq", "Fig", "Sec", "Vol", "Prof",
-    "Jr", "Sr", r"e\.g", r"i\.e", "approx", "Nr", "bzw", r"z\.B", "etc",
+    r"[A-Z]", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "p", "pp", "pg", "No", "al", "ca", "Eq", "Fig", "Sec", "Vol",
+    "Prof", "Jr", "Sr", r"e\.g", r"i\.e", "approx", "Nr", "bzw", r"z\.B", "etc",
 )  # fmt: skip
 _NOT_ABBREVIATED = "".join(rf"(?<!\b{short}\.)" for short in _ABBREVIATED)
 _CLOSING = r"[\"'”’)\]»*_]{0,4}"

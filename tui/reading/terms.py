@@ -18,8 +18,10 @@ _RUN = re.compile(
     r"|(?P<number>\d[\d.,'\u2019]*\d|\d)"
     rf"|(?P<word>(?:(?![{_WIDE}{_UNSPACED}\d])[^\W_]|[\u0300-\u036f])+)"
 )
+# Words in identifiers have an end, so that a line of a million letters is looked at once.
 _IDENTIFIER = re.compile(
-    r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*"
+    r"[A-Za-z][A-Za-z0-9]{0,60}(?:_[A-Za-z0-9]{1,60})+"
+    r"|[a-z]{1,60}[A-Z]\w*|[A-Z][a-z0-9]{1,60}[A-Z]\w*|[A-Z]{2,60}[a-z]\w*"
 )
 _GROUP_SPACE = re.compile(r"(?<=\d)[\u202f\u00a0](?=\d{3}(?!\d))")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
