@@ -63,6 +63,7 @@ def test_a_citation_that_was_cut_off_goes() -> None:
         f"{'**[' * 3000}{'1 p. ' * 5000}x",
         f"a{' ' * 20000}b",
     ],
+    ids=["pages", "words", "marks", "spaces"],
 )
 def test_what_goes_in_circles_takes_no_time(written: str) -> None:
     uncited(written)

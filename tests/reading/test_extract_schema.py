@@ -140,3 +140,8 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     schema = parsed(given)
     assert schema.problem({"inner": {"inner": {"name": "a"}}}) == ""
     assert schema.problem({"inner": {"inner": {"name": 3}}}) == "`inner.inner.name` is no string"
+
+
+def test_a_schema_nested_without_end_is_refused() -> None:
+    with pytest.raises(UsageProblem, match="not JSON"):
+        parse_schema(b"[" * 100_000, "deep.json")

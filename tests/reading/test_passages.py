@@ -144,3 +144,8 @@ def test_neighbours_are_joined_within_a_document() -> None:
     assert joined([0, 1, 2], ends=[1]) == [(0, 1), (1, 3)]
     chosen = random.Random(1).sample(range(50), 20)
     assert sorted(part for a, b in joined(chosen) for part in range(a, b)) == sorted(chosen)
+
+
+@pytest.mark.parametrize("unit", ["a", "aB1", "a_", "a.b", "_"])
+def test_a_long_line_without_spaces_is_indexed_at_once(unit: str) -> None:
+    assert Index([unit * 60_000]).find("Where is it?") == [0.0]

@@ -63,7 +63,7 @@ def parse_schema(data: bytes, source: str) -> RecordSchema:
     """The schema in a file's bytes. Raises UsageProblem that names `source` and what is wrong."""
     try:
         given = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _bad(source, f"it is not JSON ({one_line(str(error), 120)})") from error
     schema = _as_schema(given, source)
     reason = next(_defects(schema, schema, "", 0), "")

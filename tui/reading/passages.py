@@ -25,7 +25,9 @@ NAME_MARK = "="
 """Before a term that is a whole name of code, which is no word of the text."""
 _LONGEST_NAME = 4
 """Words of a name that a question says apart."""
-_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->|-|/)\w+)+|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*", re.ASCII)
+_NAME = re.compile(  # with an end to each word, so that a line of a million letters is looked at once
+    r"[A-Za-z_]\w{0,60}(?:(?:\.|::|->|-|/)\w{1,60})+|[A-Za-z]{1,60}_\w+|_\w+|[a-z]{1,60}[A-Z]\w*", re.ASCII
+)
 _STOP_WORDS = """
 a an the of in on at to for from by with as is are was were be been being am do does did done has have had will would
 can could shall should may might must and or but not no if then than that this these those there here it its they them
