@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.test_progress import Clock
-from tui.cli.files import check_file, own_result, prepare_folder, result_names, write_whole
+from tui.cli.files import check_file, own_result, prepare_folder, result_names, without_target, write_whole
 from tui.cli.output import Out, Progress
 from tui.cli.pace import BatchPace, ReadingShown
 from tui.cli.rendering import markdown, rendered, unfinished
-from tui.cli.report import Report
+from tui.cli.report import Report, is_report
 from tui.cli.table import print_table, row_of
 from tui.documents.inputs import Input
 from tui.documents.model import Document, Span
@@ -94,8 +94,19 @@ def test_a_thousand_alike_names() -> None:
 
 def test_results_of_earlier_runs_are_known(tmp_path: Path) -> None:
     assert own_result(Input(path=str(tmp_path / "a.pdf.summary.md"), shown="x"), tmp_path)
+    assert own_result(Input(path=str(tmp_path / "a.pdf.summary.partial.md"), shown="x"), tmp_path)
     assert not own_result(Input(path=str(tmp_path / "a.pdf"), shown="x"), tmp_path)
     assert not own_result(Input(path=str(tmp_path / "sub" / "a.pdf.summary.md"), shown="x"), tmp_path)
+
+
+def test_a_report_is_no_document_and_no_document_becomes_one(tmp_path: Path) -> None:
+    report, thesis = tmp_path / "r.json", tmp_path / "thesis.txt"
+    report.write_bytes(b'{"format":1,"longscroll":"0.1.0","state":"finished"}')
+    thesis.write_text("Years of work.", encoding="utf-8")
+    named = [Input(path=str(path), shown=path.name) for path in (report, thesis)]
+    assert without_target(named, report, "--report", is_report) == named[1:]
+    with pytest.raises(UsageProblem, match="one of the documents"):
+        without_target(named, thesis, "--report", is_report)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,8 @@ class Work:
             return ""
         return (
             f"The answer reached its room of {in_words(self.reserve)} tokens before its end; "
-            "a larger --ctx-size or `reserve` in the settings gives it more."
+            f"{'a larger --max-tokens' if self.options.max_tokens else 'a larger --ctx-size or `reserve` in the settings'} "
+            "gives it more."
         )
 
     def warnings(self, *own: str) -> tuple[str, ...]:
