@@ -118,10 +118,10 @@ class Work:
         """The warning for an answer that has no end; "" for one that has."""
         if answer.error is not None or answer.finished.finish_reason == "stop":
             return ""
+        more = "--max-tokens" if self.options.max_tokens else "--ctx-size or `reserve` in the settings"
         return (
             f"The answer reached its room of {in_words(self.reserve)} tokens before its end; "
-            f"{'a larger --max-tokens' if self.options.max_tokens else 'a larger --ctx-size or `reserve` in the settings'} "
-            "gives it more."
+            f"a larger {more} gives it more."
         )
 
     def warnings(self, *own: str) -> tuple[str, ...]:
