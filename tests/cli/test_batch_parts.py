@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from tests.cli.test_progress import Clock
+from tui.cli.batch import _size
 from tui.cli.files import check_file, own_result, prepare_folder, result_names, without_target, write_whole
 from tui.cli.output import Out, Progress
 from tui.cli.pace import BatchPace, ReadingShown
-from tui.cli.rendering import markdown, rendered, unfinished
+from tui.cli.rendering import figures_of, markdown, rendered, unfinished, without_support
 from tui.cli.report import Report, is_report
 from tui.cli.table import print_table, row_of
 from tui.documents.inputs import Input
@@ -24,7 +27,7 @@ from tui.documents.model import Document, Span
 from tui.errors import InputProblem, StorageProblem, UsageProblem
 from tui.reading.events import ChunkDone, ChunkStarted, PlanMade
 from tui.reading.ledger import LedgerEntry
-from tui.reading.results import Content, Coverage, SummaryOptions, SummaryResult, failed
+from tui.reading.results import AT_LIMIT, Content, Coverage, Statement, SummaryOptions, SummaryResult, failed
 
 
 def result(path: str = "a.txt", **other: object) -> SummaryResult:
@@ -196,12 +199,78 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.out == ""
     head, first, second, third, fourth, sums = printed.err.splitlines()
     assert head.split() == ["file", "pages", "tokens", "parts", "read", "content", "unsupported", "time", "status"]
-    assert first.startswith("…/long/long/")
+    assert first.startswith("long/" * 20 + "name.txt "), "in a pipe names are whole"
     assert first.split()[1:] == ["12", "1,234", "3", "100", "%", "8/9", "1", "12", "s", "done"]
     assert second.split() == ["短い.txt", "-", "1,234", "3", "66.6", "%", "-", "-", "12", "s", "partial"]
     assert third.split() == ["bad.pdf", "-", "-", "-", "-", "-", "-", "0.2", "s", "failed"]
     assert fourth.endswith("interrupted")
-    assert sums == "7 files: 1 done, 1 partial, 1 failed; 3 not begun; 3,702 tokens in 1 min 10 s."
+    sums_now = "7 files: 1 done, 1 partial, 1 failed; 1 not finished; 3 not begun; 2,468 tokens in 1 min 10 s."
+    assert sums == sums_now
+
+
+def test_the_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    content = Content(sections=9, covered=8, unsupported=1, strange=6)
+    statements = (Statement(text="Es ist so.", cite=""),) * 10
+    rows = [
+        row_of(
+            result("papers/a-folder/" + "long-" * 20 + "name.pdf", content=content, statements=statements, pages=12)
+        ),
+        row_of(result("短い" * 30 + ".txt", content=content)),
+        row_of(result("cut.txt", status="partial", strategy="single", warnings=(f"{AT_LIMIT} Use more.",))),
+    ]
+    for width in (40, 80, 120):
+        terminal = io.StringIO()
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr(sys, "stderr", terminal)
+        print_table(Out(as_json=True), rows, 0, 70.0)
+        lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in terminal.getvalue().splitlines()]
+        head, first, second, third = lines[:4]
+        assert terminal.getvalue().startswith("\x1b[1mfile ")
+        if width >= 80:
+            assert max(cell_len(line) for line in (head, first, second, third)) <= width
+            assert first.startswith("p")
+            assert "name.pdf  " in first
+            assert second.split()[0].endswith(".txt")
+            assert head.split()[-5:] == ["unsupported", "unchecked", "strange", "time", "status"]
+            assert first.split()[-6:-1] == ["1", "10", "6", "12", "s"]
+            assert "cut off" in third
+
+
+def test_what_cannot_be_checked_or_has_no_support_is_said() -> None:
+    content = Content(sections=9, covered=8, unsupported=7, statements=18, strange=6)
+    texts = [f"Number {n} is a sentence of more than eight words in all." for n in range(7)]
+    statements = (
+        *(Statement(text=text, cite="", supported=False) for text in texts),
+        Statement(text="The *tower* fell.", cite="p. 3", supported=True),
+        *(Statement(text="Es ist so.", cite="") for _ in range(10)),
+    )
+    summary = "\n".join(f"- {text}" for text in (*texts, "The *tower* fell [p. 3].", *["Es ist so."] * 10))
+    done = result(content=content, statements=statements, summary=summary)
+    told = figures_of(done)
+    assert "7 statements without support, 10 statements could not be checked, 6 numbers or names not in" in told
+    page = markdown(done, "tiny")
+    assert page.count("\\[?\\]") == 1
+    assert page.count("all. [?]\n") == 7
+    assert "fell [p. 3].\n" in page
+    assert "Without support: “Number 0 is a sentence of more than …”; “Number 1" in page
+    assert "; and 2 more." in page
+    assert "Number 5 is a sentence of more than …" not in page
+    assert rendered(done, "txt", "tiny") == f"{summary}\n".encode()
+    assert without_support(result()) == ""
+
+
+def test_an_answer_cut_off_is_no_zero_per_cent() -> None:
+    none = Coverage(characters_total=10, characters_read=0, fraction=0.0)
+    warnings = (f"{AT_LIMIT} Use a larger --ctx-size.",)
+    single = result(status="partial", strategy="single", coverage=none, warnings=warnings)
+    assert "text processed, summary cut off at its limit" in figures_of(single)
+    assert "%" not in figures_of(single)
+    parts = figures_of(result(status="partial", warnings=warnings))
+    assert "100 % read" in parts
+    assert "summary cut off at its limit" in parts
 
 
 async def test_a_report_grows_and_is_always_whole(tmp_path: Path) -> None:
@@ -266,6 +335,9 @@ def test_the_pace_of_a_batch() -> None:
     assert pace.left(0.05) is None
     clock.now += 10
     pace.end(500)
+    assert pace.begin(1) == "File 2 of 4, 500 tokens read", "nothing is guessed of what only reading can tell"
+    assert pace.left(0.5) is None
+    pace.found(2, 2000)
     assert pace.begin(1) == "File 2 of 4, 500 of ≈4,000 tokens read, ≈1 min 10 s left"
     clock.now += 15
     assert pace.left(0.5) == pytest.approx(25 / 2500 * 5500)
@@ -275,6 +347,16 @@ def test_the_pace_of_a_batch() -> None:
     pace.end(0)  # could not be read: it says nothing of the speed
     assert pace.begin(3) == "File 4 of 4, 2,000 of ≈3,000 tokens read, ≈20 s left"
     assert pace.left(0.5) is None, "the document's own time left says it"
+
+
+def test_only_text_files_are_weighed_by_their_bytes(tmp_path: Path) -> None:
+    sizes = {"a.txt": 12, "b.pdf": None, "c.DOCX": None, "d.epub": None, "e.html": None, "f.py": 12, "g.txt": None}
+    for name in sizes:
+        (tmp_path / name).write_bytes(b"\0 \0" * 4 if name == "g.txt" else b"Twelve bytes")
+    found = {name: _size(Input(path=str(tmp_path / name), shown=name)) for name in sizes}
+    assert found == sizes
+    assert _size(Input(path=str(tmp_path / "none.txt"), shown="x")) is None
+    assert _size(Input(path=str(tmp_path), shown="x", folder=True)) is None
 
 
 def test_progress_says_the_time_left_for_all_files() -> None:

@@ -9,8 +9,12 @@ import pytest
 
 from tests.support.processes import lines, longscroll
 from tests.support.tiny_models import build
+from tui.cli.checks import Examination
+from tui.cli.common import Shared
+from tui.documents.tesseract import Recognizer
+from tui.paths import Paths
 
-NAMES = "python settings folders disk memory database logs bundled_engine llama-server model server_start".replace(
+NAMES = "python settings folders disk memory database logs ocr bundled_engine llama-server model server_start".replace(
     "_", " "
 )
 
@@ -37,6 +41,7 @@ def test_all_is_well(own_home: Path, tiny_models: Path) -> None:
     assert model.stem in found["server start"]["detail"]
     assert "proved equal" in found["server start"]["detail"]
     assert "build" in found["llama-server"]["detail"]
+    assert "tesseract" in found["ocr"]["detail"]
 
     text = longscroll(own_home, "doctor", "--model", str(model))
     assert text.returncode == 0
@@ -49,6 +54,26 @@ def test_a_fresh_machine_without_a_model(own_home: Path) -> None:
     assert found["model"]["status"] == found["server start"]["status"] == "fail"
     assert "longscroll demo" in found["model"]["remedy"]
     assert found["database"]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("known", "there", "status", "words"),
+    [
+        ([], False, "warn", "is not installed"),
+        ([], True, "warn", "does not start"),
+        ([Recognizer(program="t", version="5.3", languages=frozenset({"osd"}))], True, "warn", "languages none"),
+        ([Recognizer(program="t", version="5.3", languages=frozenset({"eng", "osd", "deu"}))], True, "ok", "deu, eng"),
+    ],
+)
+async def test_the_reader_of_scanned_pages(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, known: list[Recognizer], there: bool, status: str, words: str
+) -> None:
+    monkeypatch.setattr("tui.documents.tesseract.recognizers", lambda: known)
+    monkeypatch.setattr("tui.documents.tesseract.is_there", lambda: there)
+    check = await Examination(Shared(), paths)._ocr()
+    assert (check.name, check.status) == ("ocr", status)
+    assert words in check.detail
+    assert bool(check.remedy) == (status == "warn")
 
 
 def test_a_server_that_is_not_there(own_home: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_full_step_does_not_stop_the_line(monkeypatch: pytest.MonkeyPatch) -> 
     full = frame(bar)
     assert "100%" in full
     clock.now += 5
-    assert "5.0 s" in frame(bar)
+    assert "5.0 s so far" in frame(bar)
     assert not frame(bar).startswith("Read"), "the spinner is gone"
     # The next step does not know its end: no share is claimed, and the time goes on.
     bar.update("Writing the summary", 0, None, "12 tokens/s")
@@ -52,7 +52,9 @@ def test_a_full_step_does_not_stop_the_line(monkeypatch: pytest.MonkeyPatch) -> 
     written = frame(bar)
     assert "Writing the summary" in written
     assert "%" not in written
-    assert "12 tokens/s, 1 min 05 s" in written
+    assert "12 tokens/s, 1 min 05 s so far" in written
+    bar.update("Writing the summary", 0, None, "12 tokens/s, ≈9.0 s left")
+    assert "so far" not in frame(bar), "the time left stands alone"
     assert "Read part" not in written
     assert bar._rich is not None
     assert not any(task.finished for task in bar._rich.tasks)
@@ -94,8 +96,8 @@ def test_a_rerun_names_what_was_reused_once() -> None:
     shown.show(part_done(20, 21, 21, reused=False))
     shown.show(LevelDone(level=1, notes_before=21, notes_after=1))
     assert stream.getvalue().splitlines() == [
-        "Reading 9,000 tokens in 21 parts, 20 of them finished earlier 95%",
-        "Read part 21 of 21 100%",
+        "Reading and noting 9,000 tokens in 21 parts, 20 of them finished earlier 95%",
+        "Read all parts 100%",
         "Merged 21 notes into 1",
     ]
 
@@ -115,7 +117,10 @@ def test_time_left_and_speed_of_the_parts() -> None:
     assert seen[-1][1:] == (2.5, 6, "100 tokens/s")  # how long a part takes is not known yet
     clock.now += 10
     shown.show(part_done(2, 3, 6, reused=False))
-    assert seen[-1] == ("Read part 3 of 6", 3, 6, "50 tokens/s, ≈1 min 00 s left")
+    assert seen[-1] == ("Reading and noting, 3 of 6 parts done", 3, 6, "50 tokens/s, ≈1 min 00 s left")
+    shown.show(ChunkProgress(index=3, processed=1000, total=1000, generated=0))
+    shown.show(ChunkProgress(index=3, processed=10, total=1000, generated=0))  # asked again
+    assert seen[-1][1] == 3.5, "it never goes back"
     for _ in range(11):
         shown.show(SummaryDelta("word "))
         clock.now += 0.1

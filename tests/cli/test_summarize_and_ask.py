@@ -95,7 +95,7 @@ def test_an_interruption_leaves_no_server(
     out, err = process.communicate(timeout=120)
     assert process.returncode == code
     assert out == ""
-    assert err.splitlines()[-1] == "longscroll: Interrupted. What was finished is kept."
+    assert err.splitlines()[-1] == "longscroll: Interrupted. What was finished is kept. Run the same command to go on."
     assert "Traceback" not in err
     assert not [server for server in servers if is_running(server)]
 

@@ -27,7 +27,7 @@ from tui.cli.dryrun import Plan
 from tui.cli.errors import run_guarded
 from tui.cli.group import group
 from tui.cli.output import Out
-from tui.cli.summarize import Where, summarize
+from tui.cli.summarize import KEPT, Where, summarize
 from tui.documents.inputs import Input
 from tui.documents.model import Document, Span
 from tui.errors import InputProblem, NoModel, StorageProblem
@@ -146,7 +146,8 @@ def test_ctrl_c_leaves_what_is_finished(own_home: Path, tmp_path: Path, model: s
     assert rows[1][-1] == "interrupted"
     assert rows[1][2] != "-", "its tokens are known"
     assert " ".join(rows[2]).startswith("3 files: ")
-    assert "1 not begun" in " ".join(rows[2])
+    assert "1 not finished; 1 not begun" in " ".join(rows[2])
+    assert err.splitlines()[-1] == f"longscroll: Interrupted. {KEPT}"
     whole = msgspec.json.decode(report.read_bytes())
     assert (whole["state"], len(whole["documents"])) == ("interrupted", 1)
 
@@ -191,6 +192,8 @@ def test_a_dry_run_asks_the_model_nothing(own_home: Path, tmp_path: Path, model:
         (("--report", "{file}/report.json"), 2, "is not a folder"),
         (("--report", os.devnull), 2, "cannot be replaced" if os.name == "nt" else "not a file that can be replaced"),
         (("--length", "huge"), 2, "Say short, medium or long"),
+        (("--prompt", "nosuch"), 2, "There is no set of prompts `nosuch`"),
+        (("--prompt", "nosuch", "--dry-run"), 2, "There is no set of prompts `nosuch`"),
         (("--length", "0"), 2, "Say short, medium or long"),
         (("--json", "--format", "md"), 2, "--format has no effect"),
         (("--out", ""), 2, "--out is empty"),
@@ -255,10 +258,11 @@ async def test_the_next_document_is_read_while_this_one_is_summarized(
 
     scripted_batch(document_of)
 
-    async def ahead(ground: object, item: Input, wishes: object) -> None:
+    async def ahead(ground: object, item: Input, wishes: object) -> Document | None:
         order.append(f"ahead {item.shown}")
         if item.shown == "b.txt":
             raise ZeroDivisionError  # whatever it is, reading it meets it again
+        return None
 
     monkeypatch.setattr("tui.cli.opening.read_ahead", ahead)
     assert await summarize(Shared(json=True), ("a.txt", "b.txt", "c.txt")) == 0

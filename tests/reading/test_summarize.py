@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import pytest
@@ -20,6 +21,7 @@ from tui.reading.events import (
 )
 from tui.reading.plan import pack
 from tui.reading.results import AskResult, Content, SummaryOptions, SummaryResult
+from tui.reading.summarize import summarize
 from tui.server.errors import ServerAnswer, ServerGone, StreamBroken
 
 # Plans
@@ -396,3 +398,61 @@ def test_groups_are_few_and_even() -> None:
 def test_a_level_always_leaves_fewer_groups(notes: int, n_ctx: int) -> None:
     sizes = [n_ctx // 6] * notes
     assert len(pack(sizes, n_ctx // 2, groups=min(3, notes // 2))) < notes
+
+
+# A small model
+
+
+async def test_a_small_model_that_fails_on_the_whole_is_not_asked_twice(
+    scripted: MakeRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on to parts at once, and the next run does not try the whole again."""
+    monkeypatch.setattr("tui.reading.plan.is_small", lambda runtime: True)
+    monkeypatch.setattr("tui.reading.writing.is_small", lambda runtime: True)
+    fresh = itertools.count()
+    for endless in (False, True):
+        seen: list[str] = []
+
+        def model(call: Call, endless: bool = endless, seen: list[str] = seen) -> Say:
+            seen.append(call.kind)
+            if call.kind == "single":
+                return Say(" ".join(f"word{next(fresh)}" for _ in range(900 * endless)))
+            return sensible(call)
+
+        document = paged(4, 12, seed=1 + endless)
+        runtime = scripted(model, n_ctx=4096)
+        finished, _ = await run(runtime, document)
+        assert finished.result.strategy == "map-reduce"
+        whole = seen.count("single")
+        assert whole == (3 if endless else 1), "one attempt with its continuations"
+        await run(scripted(model, n_ctx=4096), document)
+        assert seen.count("single") == whole
+
+
+async def test_one_pass_that_is_cut_off_says_what_to_do(scripted: MakeRuntime) -> None:
+    fresh = itertools.count()
+
+    def model(call: Call) -> Say:
+        return Say(" ".join(f"word{next(fresh)}" for _ in range(900)))
+
+    for options, remedy in (
+        (SummaryOptions(strategy="single"), "--strategy map-reduce"),
+        (SummaryOptions(strategy="single", max_tokens=40), "Use a larger --max-tokens"),
+    ):
+        finished, _ = await run(scripted(model, n_ctx=4096), paged(2), options)
+        assert finished.result.cut_off
+        assert any(remedy in warning for warning in finished.result.warnings)
+
+
+async def test_the_speed_of_an_interrupted_run_is_known(scripted: MakeRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    async def remember(runtime: object, timings: object, seconds: float, slots: int) -> None:
+        told.append(slots)
+
+    monkeypatch.setattr("tui.reading.summarize.remember_speed", remember)
+    async with contextlib.aclosing(summarize(scripted().runtime, paged(20))) as events:
+        async for event in events:
+            if isinstance(event, ChunkDone):
+                break
+    assert told == [2]

@@ -34,7 +34,7 @@ class _Share(ProgressColumn):
 
 
 class _Figures(ProgressColumn):
-    """Speed and time left, where known, and the time since the whole piece of work began."""
+    """Speed and time left, where known, else the time since the whole piece of work began."""
 
     def __init__(self, began: float, clock: Callable[[], float]) -> None:
         super().__init__(table_column=Column(no_wrap=True))
@@ -42,8 +42,10 @@ class _Figures(ProgressColumn):
         self._clock = clock
 
     def render(self, task: Task) -> Text:
-        so_far = duration(self._clock() - self._began)
-        return Text(", ".join(part for part in (str(task.fields.get("figures", "")), so_far) if part))
+        figures = str(task.fields.get("figures", ""))
+        so_far = f"{duration(self._clock() - self._began)} so far"
+        # Beside the time left, another one would be taken for it.
+        return Text(figures if " left" in figures else ", ".join(part for part in (figures, so_far) if part), "dim")
 
 
 class Bar:

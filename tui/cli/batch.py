@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui.cli.pace import BatchPace, ReadingShown
-from tui.cli.rendering import figures_of, markdown, rendered, unfinished
+from tui.cli.rendering import figures_of, markdown, rendered, unfinished, without_support
 from tui.cli.summarize import Format
 from tui.cli.table import Row, RowStatus, print_table, row_of
 from tui.errors import ExitCode, LongscrollError, NoModel, StorageProblem
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tui.reading.results import SummaryOptions
 
 
+_HEAD = 4096
+"""Bytes of a file that tell whether it is text."""
 _SLOW_S = 2.0
 """A document that takes longer to be read is waited for in sight."""
 
@@ -120,7 +122,7 @@ class Batch:
         """Take every input."""
         for index, item in enumerate(self._inputs):
             if self._several:
-                self._ground.out.note(f"{self._pace.begin(index)}: {item.shown}")
+                self._ground.out.note(f"{self._pace.begin(index)}: {item.shown}", style="dim")
                 self._ground.out.progress.about = f"{index + 1}/{len(self._inputs)}"
             await self._take(index, item)
 
@@ -137,7 +139,7 @@ class Batch:
             told = await self._told(error)
             code = told.exit_code
             result = known.result(told)
-        self._pace.end(result.tokens)
+        self._pace.end(result.tokens if result.status != "failed" else 0)
         output, kept = await self._deliver(index, result)
         self._codes.add(code if kept else max(code, int(ExitCode.SOME_FAILED)))
         self._rows.append(row_of(result))
@@ -167,6 +169,7 @@ class Batch:
 
         await self._end_reading_ahead()
         document = known.document = await read(self._ground, item, self._wishes)
+        self._pace.found(index, _bytes_of(document))
         self._read_ahead(index + 1)
         runtime = await self._opened(document)
         out = self._ground.out
@@ -186,10 +189,15 @@ class Batch:
 
     def _read_ahead(self, index: int) -> None:
         """The next document is read while this one is summarized."""
+        if index < len(self._inputs):
+            self._ahead = asyncio.create_task(self._one_ahead(index))
+
+    async def _one_ahead(self, index: int) -> None:
         from tui.cli.opening import read_ahead
 
-        if index < len(self._inputs):
-            self._ahead = asyncio.create_task(read_ahead(self._ground, self._inputs[index], self._wishes))
+        document = await read_ahead(self._ground, self._inputs[index], self._wishes)
+        if document is not None and not self._wishes.pages:
+            self._pace.found(index, _bytes_of(document))
 
     async def _end_reading_ahead(self, *, cancel: bool = False) -> None:
         task, self._ahead = self._ahead, None
@@ -209,7 +217,7 @@ class Batch:
         if isinstance(event, PlanMade):
             known.plan = event
             if self._options.strategy == "auto":
-                self._ground.out.note(f"{known.path}: {event.why}")
+                self._ground.out.note(f"{known.path}: {event.why}", style="dim")
         elif isinstance(event, ChunkDone):
             known.reused += event.reused
         if self._runtime is not None:
@@ -239,7 +247,7 @@ class Batch:
         for warning in result.warnings:
             out.warn(warning, about=result.path)
         if result.error:
-            out.note(f"longscroll: {result.error}")
+            out.note(f"longscroll: {result.error}", style="error")
         written: Path | None = None
         kept = True
         if delivery.folder is not None and result.summary:
@@ -254,7 +262,9 @@ class Batch:
             self._print(result)
         if result.status != "failed":
             where = f" Written to {written}." if written is not None else ""
-            out.note(f"{result.path}: {figures_of(result)}.{where}")
+            out.note(f"{result.path}: {figures_of(result)}.{where}", style="dim")
+            if without := without_support(result):
+                out.note(f"{result.path}: {without}" if self._several else without, style="dim")
         return written, kept
 
     def _write(self, folder: Path, name: str, result: SummaryResult) -> Path:
@@ -341,11 +351,21 @@ def _interrupted(known: _Known) -> Row:
     return row_of(known.result(LongscrollError("Interrupted.")), status)
 
 
+def _bytes_of(document: Document) -> int:
+    """Of its text."""
+    return len(document.text.encode("utf-8", "surrogatepass"))
+
+
 def _size(item: Input) -> int | None:
-    """Bytes of a file; None for a folder, and for what is not there."""
-    if item.folder or not item.path:
+    """Bytes of a text file; None for what only reading tells the text of: other formats, folders, what is not there."""
+    from tui.documents.kinds import DOCUMENT_SUFFIXES, READABLE_SUFFIXES
+
+    if item.folder or not item.path or item.problem is not None:
+        return None
+    if Path(item.path).suffix.lower() in DOCUMENT_SUFFIXES | READABLE_SUFFIXES:
         return None
     try:
-        return os.stat(item.path).st_size
+        with open(item.path, "rb") as file:
+            return None if b"\0" in file.read(_HEAD) else os.fstat(file.fileno()).st_size
     except OSError:
         return None

@@ -74,6 +74,7 @@ class Examination:
             ("memory", self._memory),
             ("database", self._database),
             ("logs", self._logs),
+            ("ocr", self._ocr),
         ]
         try:
             for name, step in steps:
@@ -144,6 +145,22 @@ class Examination:
         newest = await asyncio.to_thread(_newest, self._paths.logs)
         detail = f"{self._paths.logs}" + (f", newest {newest.name}" if newest else ", empty")
         return Check(name="logs", status="ok", detail=detail)
+
+    async def _ocr(self) -> Check:
+        from tui.documents.tesseract import INSTALL, is_there, recognizers
+
+        found = await asyncio.to_thread(recognizers)
+        if not found:
+            there = await asyncio.to_thread(is_there)
+            detail = "tesseract does not start" if there else "tesseract is not installed"
+            return Check(name="ocr", status="warn", detail=f"{detail}; scanned pages are not read", remedy=INSTALL)
+        detail = "; ".join(
+            f"tesseract {one.version} ({one.program}), languages {', '.join(sorted(one.languages - {'osd'})) or 'none'}"
+            for one in found
+        )
+        if not any(one.languages - {"osd"} for one in found):
+            return Check(name="ocr", status="warn", detail=detail, remedy=INSTALL)
+        return Check(name="ocr", status="ok", detail=detail)
 
     async def _bundled(self) -> Check:
         from tui.server.binary import find_server

@@ -54,9 +54,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 async def dry_run(shared: Shared, paths: Sequence[str], reading: ReadWishes, **wishes: object) -> int:
     """Print the plan of every input. Returns the exit code. The engine is started, but the model is asked nothing."""
     from tui.cli.opening import open_ground, open_inputs
+    from tui.cli.summarize import check_prompts
     from tui.reading.results import SummaryOptions
 
     options = msgspec.convert(wishes, SummaryOptions)
+    await check_prompts(options)
     out = Out(as_json=shared.json)
     async with open_ground(shared, out) as ground, open_inputs(ground, paths) as inputs:
         run = _DryRun(ground, options, reading, several=len(inputs) > 1)

@@ -136,7 +136,7 @@ def run_async(work: Callable[[], Coroutine[Any, Any, int]], *, kept: str = "") -
 
 def say(sentence: str) -> None:
     """One line on stderr, made safe for a terminal."""
-    tell(one_line(f"longscroll: {sentence}"))
+    tell(one_line(f"longscroll: {sentence}"), style="error")
 
 
 def crashed(error: BaseException) -> int:

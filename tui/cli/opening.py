@@ -216,20 +216,23 @@ async def read(ground: Ground, item: Input, wishes: ReadWishes) -> Document:
     return document
 
 
-async def read_ahead(ground: Ground, item: Input, wishes: ReadWishes) -> None:
+async def read_ahead(ground: Ground, item: Input, wishes: ReadWishes) -> Document | None:
     """Read a document into the database before it is wanted, so that `read` finds it there. Nothing is told or asked.
 
-    What cannot be read so, or is read in no time, is left to `read`.
+    What cannot be read so, or is read in no time, is left to `read`: None.
     """
     from tui.cli.remembered import remembered
 
     if item.problem is not None or item.spooled or Path(item.path).suffix.lower() not in _WORTH_READING_AHEAD:
-        return
+        return None
     place = await remembered(ground.store, item.path, Path(item.path).name, wishes)
-    if place is None or await place.document(item.shown) is not None:
-        return
+    document = None if place is None else await place.document(item.shown)
+    if place is None or document is not None:
+        return document
     with contextlib.suppress(LongscrollError):  # met again, and told, when it is read
-        await place.keep(await _read_once(ground, item, wishes, ""))
+        document = await _read_once(ground, item, wishes, "")
+        await place.keep(document)
+    return document
 
 
 async def _read_with_password(ground: Ground, item: Input, wishes: ReadWishes) -> tuple[Document, bool]:

@@ -7,15 +7,19 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from tui.cli.wrapping import Wrapper, terminal_width, wrapped
 from tui.errors import LongscrollError, StorageProblem
 from tui.text import display_safe, one_line, well_formed
 
 if TYPE_CHECKING:
     from tui.cli.bar import Bar
+
+Style = Literal["", "dim", "bold", "warning", "error"]
+_SGR: dict[Style, str] = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warning": "\x1b[33m", "error": "\x1b[31m"}
 
 _SECONDS_BETWEEN_LINES = 10.0
 _WARNED = 1000
@@ -57,13 +61,29 @@ def output_problem(error: OSError) -> StorageProblem:
     )
 
 
-def tell(line: str, stream: IO[str] | None = None) -> None:
-    """A line on stderr. Where that is a pipe, a disk or a terminal that is gone or full, there is nobody to tell."""
+def tell(line: str, stream: IO[str] | None = None, *, style: Style = "", wrap: bool = True) -> None:
+    """A line on stderr. Where that is a pipe, a disk or a terminal that is gone or full, there is nobody to tell.
+
+    On a terminal it is broken between words, and `style` shows.
+    """
     stream = stream or sys.stderr
     try:
-        print(line, file=stream, flush=True)
+        line = wrapped(line, terminal_width(stream) if wrap else 0)
+        print(styled(line, style, stream), file=stream, flush=True)
     except OSError:
         silence(stream)
+
+
+def styled(text: str, style: Style, stream: IO[str]) -> str:
+    """`text` as the terminal behind `stream` shows it: `warning` has its first mention of that word in yellow.
+
+    Plain in files and pipes, on a dumb terminal, and where NO_COLOR is set.
+    """
+    if not style or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    if style == "warning":
+        return text.replace("warning:", f"{_SGR[style]}warning:\x1b[0m", 1)
+    return f"{_SGR[style]}{text}\x1b[0m"
 
 
 def silence(stream: IO[str]) -> None:
@@ -126,6 +146,7 @@ class Out:
         self.as_json = as_json
         self._progress: Progress | None = None
         self._open_line = False
+        self._wrapper: Wrapper | None = None
         self._warned: dict[str, None] = {}
 
     @property
@@ -144,12 +165,23 @@ class Out:
             sys.stdout.buffer.flush()
 
     def write(self, text: str) -> None:
-        """A piece of a result on stdout, without a line end: as it is into a file or pipe, made safe on a terminal."""
+        """A piece of a result on stdout, without a line end: as it is into a file or pipe, made safe on a terminal.
+
+        There its lines are broken between words, so the last word of a piece waits for the next piece or `end_line`.
+        """
         self._quiet()
         with _to_reader():
-            sys.stdout.write(display_safe(text) if sys.stdout.isatty() else well_formed(text))
+            sys.stdout.write(self._laid_out(text) if sys.stdout.isatty() else well_formed(text))
             sys.stdout.flush()
         self._open_line = not text.endswith("\n") if text else self._open_line
+
+    def _laid_out(self, text: str) -> str:
+        width = terminal_width(sys.stdout)
+        if self._wrapper is None and width:
+            self._wrapper = Wrapper(width)
+        elif self._wrapper is not None and not self._open_line:
+            self._wrapper.width = width  # the window may have been resized since
+        return display_safe(text) if self._wrapper is None else self._wrapper.feed(display_safe(text))
 
     def line(self, text: str = "") -> None:
         """A line of a result on stdout."""
@@ -160,12 +192,12 @@ class Out:
         if self._open_line:
             self.write("\n")
 
-    def note(self, text: str) -> None:
-        """A line for people on stderr."""
+    def note(self, text: str, *, style: Style = "", wrap: bool = True) -> None:
+        """A line for people on stderr. On a terminal it has a style and is broken between words, unless not `wrap`."""
         self._quiet()
         if self._open_line and sys.stdout.isatty():
             self.write("\n")
-        tell(one_line(text))
+        tell(one_line(text), style=style, wrap=wrap)
 
     def warn(self, text: str, *, about: str = "") -> None:
         """A warning on stderr, once; `about` is the path it is about, put in front where the text does not name it."""
@@ -174,10 +206,10 @@ class Out:
             if len(self._warned) >= _WARNED:
                 del self._warned[next(iter(self._warned))]
             self._warned[sentence] = None
-            self.note(f"longscroll: warning: {sentence}")
+            self.note(f"longscroll: warning: {sentence}", style="warning")
 
     def error(self, error: LongscrollError) -> None:
-        self.note(f"longscroll: {error}")
+        self.note(f"longscroll: {error}", style="error")
 
     @contextlib.contextmanager
     def working(self) -> Iterator[Progress]:

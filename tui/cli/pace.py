@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 def figures(rate: float, left_s: float | None = None) -> str:
     """`210 tokens/s, ≈40 s left`; what is not known is left out."""
     parts = []
-    if rate > 0:
+    if rate >= 0.05:
         parts.append(f"{rate:,.0f} tokens/s" if rate >= 10 else f"{rate:.1f} tokens/s")
     if left_s is not None and left_s >= 1:
         parts.append(f"≈{duration(left_s)} left")
@@ -54,28 +54,36 @@ class Written:
 
 
 class BatchPace:
-    """How far a batch is. Files not read yet are weighed by their size in bytes, folders like an average file."""
+    """How far a batch is, in bytes of text. Where a document's are not known, nothing is said of the whole."""
 
     def __init__(self, sizes: Sequence[int | None], clock: Clock = time.monotonic) -> None:
-        known = [size for size in sizes if size is not None]
-        average = sum(known) / len(known) if known else 1.0
-        self._weights = [max(1.0, average if size is None else float(size)) for size in sizes]
-        self._all = sum(self._weights)
+        """`sizes`: of each document, None where only reading it can tell."""
+        self._weights = [None if size is None else max(1.0, float(size)) for size in sizes]
         self._clock = clock
         self._began = clock()
-        self._done = self._worked = 0.0
-        self._of_tokens = 0.0
+        self._ahead = sum(weight for weight in self._weights if weight is not None)
+        self._unknown = self._weights.count(None)
+        self._worked = 0.0
         self._index = -1
         self.tokens = 0
         """Of the documents that were read so far."""
+
+    def found(self, index: int, size: int) -> None:
+        """A document was read: so many bytes of text."""
+        before = self._weights[index]
+        weight = self._weights[index] = max(1.0, float(size))
+        self._ahead += weight - (before or 0.0)
+        self._unknown -= before is None
 
     def begin(self, index: int) -> str:
         """The next document; a line that says how far the batch is."""
         self._index = index
         parts = [f"File {index + 1:,} of {len(self._weights):,}"]
-        if self.tokens:
-            rest = (self._all - self._done) * self.tokens / self._of_tokens
+        if self.tokens and not self._unknown:
+            rest = self._ahead * self.tokens / self._worked
             parts.append(f"{self.tokens:,} of ≈{self.tokens + rest:,.0f} tokens read")
+        elif self.tokens:
+            parts.append(f"{self.tokens:,} tokens read")
         left = self.left(0.0)
         if left is not None and left >= 1:
             parts.append(f"≈{duration(left)} left")
@@ -84,21 +92,23 @@ class BatchPace:
     def end(self, tokens: int) -> None:
         """The document is done, with so many tokens; 0 when it could not be read."""
         weight = self._weights[self._index]
-        self._done += weight
-        if tokens:
+        self._ahead -= weight or 0.0
+        self._unknown -= weight is None
+        if tokens and weight is not None:
             self.tokens += tokens
-            self._of_tokens += weight
             self._worked += weight
 
     def left(self, share: float) -> float | None:
         """Seconds until the whole batch is done, when so much of the document at hand is; None while unknown."""
         if self._index == len(self._weights) - 1 and share > 0:
             return None  # the document's own time left says it
-        current = self._weights[self._index] * share
+        if self._unknown:
+            return None
+        current = (self._weights[self._index] or 0.0) * share
         worked = self._worked + current
         if worked <= 0 or (not self._worked and share < 0.1):
             return None
-        return (self._clock() - self._began) / worked * (self._all - self._done - current)
+        return (self._clock() - self._began) / worked * (self._ahead - current)
 
 
 class ReadingShown:
@@ -113,6 +123,8 @@ class ReadingShown:
         self._clock = clock
         self._written = Written(clock)
         self._label = ""
+        self._shown = 0.0
+        self._noting = False
         self._parts = 0
         self._reused = 0
         self._fresh = 0
@@ -129,8 +141,10 @@ class ReadingShown:
             case e.PlanMade():
                 reused = f", {event.reused} of them finished earlier" if event.reused else ""
                 parts = "" if event.strategy == "single" else f" in {plural(event.chunks, 'part')}{reused}"
-                self._parts, self._reused = event.chunks, event.reused
-                self._step(f"Reading {event.tokens:,} tokens{parts}")
+                self._parts, self._reused, self._shown = event.chunks, event.reused, 0.0
+                self._noting = event.strategy != "single"
+                does = "Reading and noting" if self._noting else "Reading"
+                self._step(f"{does} {event.tokens:,} tokens{parts}")
             case e.ChunkStarted():
                 if self._began is None:
                     self._began = self._clock()
@@ -145,9 +159,12 @@ class ReadingShown:
             case e.ChunkDone():
                 self._fresh += 1
                 self._under_way.pop(event.index, None)
-                self._step(f"Read part {event.done} of {event.total}")
+                more = event.done < event.total
+                self._step(
+                    f"Reading and noting, {event.done} of {event.total} parts done" if more else "Read all parts"
+                )
             case e.GroupDone():
-                show(f"Merging notes, level {event.level}", event.done, event.total)
+                show(f"Merging notes, level {event.level}: {event.done} of {event.total}")
             case e.LevelDone():
                 show(f"Merged {event.notes_before} notes into {event.notes_after}")
             case e.SummaryDelta():
@@ -169,4 +186,8 @@ class ReadingShown:
             whole = self._batch.left((self._reused + read) / self._parts) if self._batch and self._parts else None
             if said and whole is not None and whole >= 1:
                 said += f", ≈{duration(whole)} for all files"
-        self._progress.update(self._label, self._reused + read, self._parts or None, said)
+        # An answer asked for again, or a part that is split, would take the bar back.
+        self._shown = max(self._shown, self._reused + read)
+        # In one pass there are no parts to count: the line moves without a share.
+        total = self._parts if self._noting and self._parts else None
+        self._progress.update(self._label, self._shown, total, said)

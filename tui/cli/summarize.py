@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Format = Literal["md", "txt", "json"]
 
-KEPT = "What was finished is kept."
+KEPT = "What was finished is kept. Run the same command to go on."
 """Told when a summary is interrupted: the journal holds every part that was read."""
 
 
@@ -109,6 +109,7 @@ async def summarize(
     from tui.reading.results import SummaryOptions
 
     options = msgspec.convert(wishes, SummaryOptions)
+    await check_prompts(options)
     where = where or Where()
     told = Out(as_json=shared.json or (where.form == "json" and not where.out))
     async with open_ground(shared, told) as ground, open_inputs(ground, paths) as found:
@@ -120,6 +121,14 @@ async def summarize(
         finally:
             await batch.close()
     return batch.exit_code
+
+
+async def check_prompts(options: SummaryOptions) -> None:
+    """Before anything is loaded. Raises UsageProblem when there is no such set of templates, or one is wrong."""
+    from tui.paths import get_paths
+    from tui.reading.prompts import load_summary_prompts
+
+    await asyncio.to_thread(load_summary_prompts, get_paths().prompts, options)
 
 
 def _without_results(inputs: Sequence[Input], where: Where, told: Out) -> tuple[Input, ...]:

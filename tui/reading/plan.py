@@ -283,12 +283,13 @@ def reason_for(budget: Budget, tokens: int, strategy: Strategy, options: Summary
     if failed:
         return f"In one pass the model gave no usable summary. {failed}"
     asked = budget.frames["single"] + budget.single
-    text, context, rest = in_words(tokens), in_words(budget.context), in_words(asked)
+    text, context = in_words(tokens), in_words(budget.context)
+    beside = f"with {in_words(asked)} for the instruction and the summary"
     does = "do not fit" if asked + tokens > budget.context else "fit"
     if options.strategy == "refine":
         return f"Part after part, on one slot, as asked for: its {text} tokens {does} the context of {context}."
     if options.strategy == "map-reduce":
-        return f"In parts, as asked for: its {text} tokens {does} the context of {context} with {rest} for the rest."
+        return f"In parts, as asked for: its {text} tokens {does} the context of {context} {beside}."
     if strategy == "single":
-        return f"Its {text} tokens fit the context of {context} with {rest} for the rest."
-    return f"Its {text} tokens do not fit the context of {context} with {rest} for the rest."
+        return f"Its {text} tokens fit the context of {context} {beside}."
+    return f"Its {text} tokens do not fit the context of {context} {beside}."

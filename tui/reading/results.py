@@ -11,6 +11,8 @@ from tui.errors import LongscrollError
 Strategy = Literal["single", "map-reduce", "refine"]
 AskStrategy = Literal["whole", "passages", "map-reduce"]
 Status = Literal["done", "partial", "failed"]
+AT_LIMIT = "The summary reached the limit of its room before its end."
+"""How the warning begins that tells of a summary without an end."""
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +116,11 @@ class SummaryResult(msgspec.Struct, frozen=True, kw_only=True):
     statements: tuple[Statement, ...] = ()
     retry_tokens: int = 0
     """Prompt tokens of calls that were made again because an answer was no good; not part of `prompt_tokens`."""
+
+    @property
+    def cut_off(self) -> bool:
+        """The summary ends at its limit. In one pass the ledger then counts nothing as read, though all was sent."""
+        return self.status == "partial" and any(warning.startswith(AT_LIMIT) for warning in self.warnings)
 
 
 def failed(path: str, error: LongscrollError, seconds: float = 0.0) -> SummaryResult:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEAST_PROMPT, _LEAST_WRITTEN = 256, 32
 """Tokens: from fewer nothing can be told."""
+_MOST_SLOTS = 8
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -33,14 +34,16 @@ def _key(runtime: Runtime, slots: int) -> str:
 
 
 async def known_speed(runtime: Runtime, slots: int) -> Speed | None:
-    """What the last run with this model on so many slots has measured."""
-    text = await asyncio.to_thread(runtime.store.facts.get, _key(runtime, slots))
-    if text is None:
-        return None
-    try:
-        return msgspec.json.decode(text, type=Speed)
-    except msgspec.MsgspecError:
-        return None  # written by another version: it will be measured anew
+    """What the last run with this model on so many slots has measured, else one on the nearest number of slots."""
+    others = sorted(range(1, max(_MOST_SLOTS, slots) + 1), key=lambda number: abs(number - slots))
+    for number in others:
+        text = await asyncio.to_thread(runtime.store.facts.get, _key(runtime, number))
+        if text is not None:
+            try:
+                return msgspec.json.decode(text, type=Speed)
+            except msgspec.MsgspecError:
+                continue  # written by another version: it will be measured anew
+    return None
 
 
 async def remember_speed(runtime: Runtime, timings: Timings, seconds: float, slots: int) -> None:

@@ -31,7 +31,7 @@ from tui.reading.plan import (
 )
 from tui.reading.prompts import SummaryPrompts, load_summary_prompts
 from tui.reading.refining import Refiner
-from tui.reading.results import Status, Strategy, SummaryOptions, SummaryResult, failed
+from tui.reading.results import AT_LIMIT, Status, Strategy, SummaryOptions, SummaryResult, failed
 from tui.reading.speeds import remember_speed
 from tui.reading.writing import Summary, Writer
 from tui.units import plural
@@ -141,6 +141,8 @@ class _Run:
         self._failed = ""
         self._why = ""
         self._ids = Ids()
+        self._slots = 1
+        """That work at once, for the speed."""
         self._emit: Callable[[ReadingEvent], None] = lambda event: None
 
     async def work(self, emit: Callable[[ReadingEvent], None]) -> None:
@@ -153,12 +155,12 @@ class _Run:
         self._tokens = await runtime.counter.count(document.text)
         budget = await make_budget(runtime, prompts)
         whole = await in_one_pass(runtime, prompts, budget, document, self._options, self._tokens)
-        if whole is not None:
-            result = await self._single(prompts, budget, whole) or await self._in_parts(prompts, budget)
-        else:
-            result = await self._in_parts(prompts, budget)
-        slots = min(runtime.parallel, result.chunks) if result.strategy == "map-reduce" else 1
-        await remember_speed(runtime, self._caller.timings, time.perf_counter() - self._started, slots)
+        try:
+            result = await self._single(prompts, budget, whole) if whole is not None else None
+            result = result or await self._in_parts(prompts, budget)
+        finally:
+            # Also of a run that was interrupted: the next one is foreseen by it.
+            await remember_speed(runtime, self._caller.timings, time.perf_counter() - self._started, self._slots)
         emit(Finished(result=result, ledger=self._ledger.entries))
 
     async def _single(self, prompts: SummaryPrompts, budget: Budget, prompt: Prompt) -> SummaryResult | None:
@@ -206,6 +208,7 @@ class _Run:
             budget = for_document(budget, options, self._tokens, runtime.parallel, unlimited=unlimited)
         step = 1 if strategy == "refine" else step_for(runtime.parallel)
         chunks = await chunks_for(runtime, document, budget, options, step=step)
+        self._slots = min(runtime.parallel, len(chunks)) if strategy == "map-reduce" else 1
         mapper = Mapper(
             self._caller,
             document,
@@ -281,6 +284,13 @@ class _Run:
                 f"the most telling notes were taken over as they were.{reasons}"
             )
 
+    def _remedy(self, strategy: Strategy) -> str:
+        """What to do about a summary that was cut off at its limit."""
+        if self._options.max_tokens:
+            return "Use a larger --max-tokens, or none."
+        parts = " or let longscroll read the text in parts (--strategy map-reduce)," if strategy == "single" else ""
+        return f"Use a larger --ctx-size,{parts} or ask for less (--length short)."
+
     async def _result(
         self,
         strategy: Strategy,
@@ -298,7 +308,8 @@ class _Run:
         coverage = self._ledger.coverage()
         if summary.reason:
             instead = " Sentences of the text stand in for the summary." if summary.extracted else ""
-            self._warnings.append(f"{summary.reason}{instead}")
+            remedy = f" {self._remedy(strategy)}" if summary.reason == AT_LIMIT else ""
+            self._warnings.append(f"{summary.reason}{instead}{remedy}")
         if summary.doubt:
             self._warnings.append(summary.doubt)
         if self._journal.trouble:

@@ -18,6 +18,7 @@ from tui.reading.journal import Entry, Journal
 from tui.reading.opening import LONGEST, opened
 from tui.reading.plan import is_small
 from tui.reading.prompts import Kind, SummaryPrompts, other_sampling
+from tui.reading.results import AT_LIMIT
 from tui.server.errors import ServerAnswer
 from tui.server.types import Sampling, StreamEvent, TextDelta
 
@@ -46,6 +47,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences of the text or of the notes stand in for it."""
     doubt: str = ""
     """It has an end, but it is not good; why."""
+    answered: bool = True
+    """The model has said something, as far as it goes; False where the server refused or counted otherwise."""
 
     @property
     def good(self) -> bool:
@@ -89,7 +92,7 @@ def _judge(
         doubt, worth = _SHORT, worth - 0.5
     if not ended:
         # Better than nothing, worse than any that has an end.
-        reason, worth = "The summary reached the limit of its room before its end.", worth - 2
+        reason, worth = AT_LIMIT, worth - 2
         summary = Summary(text=good, read=False, reason=reason)
     else:
         summary = Summary(text=good, read=True, reason=trouble, doubt=doubt)
@@ -124,7 +127,8 @@ class Writer:
     ) -> Summary:
         """The summary of `source`, which stands in `prompt`; `room` tokens are kept for it, more are taken if free.
 
-        With `remember_failure`, the journal also knows when every attempt was no good: they are not made again.
+        With `remember_failure`, the journal also knows when every attempt was no good: they are not made again, and
+        a small model that fails is not asked twice, since the text will be read in parts.
         """
         key = self.key(kind, prompt, room)
         known = await self._journal.get(key)
@@ -140,24 +144,24 @@ class Writer:
                 extracted=failed,
                 doubt="" if failed else known.reason,
             )
-        summary = await self._asked(kind, prompt, source, room)
+        summary = await self._asked(kind, prompt, source, room, once=remember_failure and is_small(self._runtime))
         # Stand-ins are not kept, the next run asks the model again.
         if summary.read and not summary.extracted:
             entry = await self._journal.put(key, Entry(text=summary.text, reason=summary.doubt))
             summary = msgspec.structs.replace(summary, text=entry.text or summary.text)
-        elif summary.read and remember_failure:
+        elif summary.answered and remember_failure:
             await self._journal.put(key, Entry(reason=summary.reason or summary.doubt))
         return summary
 
-    async def _asked(self, kind: Kind, prompt: Prompt, source: str, room: int) -> Summary:
-        """Ask until a summary is good; the best of all attempts counts.
+    async def _asked(self, kind: Kind, prompt: Prompt, source: str, room: int, *, once: bool) -> Summary:
+        """Ask until a summary is good; the best of all attempts counts. With `once`, one that failed was the last.
 
         A list of points is asked for where prose did not come out well, and of small models at once.
         """
         first = self._prompts.sampling(kind, self._temperature)
         support = await asyncio.to_thread(answers.Support, source)
         best: _Judged | None = None
-        read, reason = False, ""
+        read, answered, reason = False, False, ""
         for attempt, as_list in enumerate(_LIST_FIRST if is_small(self._runtime) else _PROSE_FIRST):
             if attempt:
                 self._emit(SummaryRestarted(reason))
@@ -169,20 +173,23 @@ class Writer:
                 continue
             if not reply.exact:
                 reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
-                return Summary(text=answers.tidy(text), read=False, reason=reason)
+                return Summary(text=answers.tidy(text), read=False, reason=reason, answered=False)
             instruction = self._prompts.instruction(kind, as_list=as_list)
             judged = await asyncio.to_thread(_judge, reply, text, instruction, source, support, as_list=as_list)
             if judged.summary.good:
                 return self._settled(judged.summary, text)
-            read = read or judged.summary.read
+            answered, read = True, read or judged.summary.read
             reason = judged.reason
             if judged.usable and (best is None or judged.worth > best.worth):
                 best = judged
+            if once and not (judged.usable and judged.summary.read) and not reply.reasoned:
+                break
             if reply.reasoned and not reply.ended:
                 room = self._runtime.n_ctx - len(prompt.ids)
         if best is not None:
             return self._settled(best.summary, "")
-        return self._settled(await self._stand_in(source, room, read, reason), "")
+        stand_in = await self._stand_in(source, room, read, reason)
+        return self._settled(msgspec.structs.replace(stand_in, answered=answered), "")
 
     async def _prompt(self, kind: Kind, prose: Prompt, source: str, *, as_list: bool) -> Prompt:
         """The prompt with the wanted instruction; the one for prose where the other would not fit."""
