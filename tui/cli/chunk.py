@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,11 +13,8 @@ from tui.cli.usage import Whole
 
 if TYPE_CHECKING:
     from tui.cli.counting import Counting
-    from tui.cli.output import Out
     from tui.documents.model import Chunk
     from tui.errors import NoModel
-
-_PREVIEW = 60
 
 
 class ChunkLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +28,7 @@ class ChunkLine(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     text: str
     lines: tuple[int, int] | None
-    """First and last line, in the file where the chunk starts and in that where it ends; None with pages."""
+    """First line, in the first of `files`, and last line, in the last of them; None with pages."""
     files: tuple[str, ...]
     """Of a source tree."""
     context: str
@@ -61,6 +57,7 @@ async def _chunk(shared: Shared, paths: tuple[str, ...], max_tokens: int, readin
     from tui.cli.counting import open_counting
     from tui.cli.opening import open_ground, open_inputs, read
     from tui.cli.output import Out
+    from tui.cli.pieces import chunk_table
     from tui.documents.chunker import chunk_document
     from tui.errors import ExitCode, LongscrollError
     from tui.text import one_line
@@ -78,6 +75,8 @@ async def _chunk(shared: Shared, paths: tuple[str, ...], max_tokens: int, readin
                 out.error(error)
                 continue
             if counting is None:
+                if not (ground.model or ground.server_url):
+                    raise _needs_a_model()
                 counting = await stack.enter_async_context(open_counting(ground))
             if not counting.exact:
                 raise _needs_a_model()
@@ -91,31 +90,8 @@ async def _chunk(shared: Shared, paths: tuple[str, ...], max_tokens: int, readin
                 continue
             if len(inputs) > 1:
                 out.line(f"{'' if codes == [ExitCode.OK] else chr(10)}{one_line(item.shown)}")
-            _table(chunks, out)
+            chunk_table(chunks, out)
     return joint_code(codes)
-
-
-def _table(chunks: Sequence[Chunk], out: Out) -> None:
-    from tui.cli.output import columns
-    from tui.text import one_line
-
-    paged = any(chunk.pages for chunk in chunks)
-    cells = [("#", "START", "END", "TOKENS", "PAGES" if paged else "LINES", "HEADING", "BEGINS")]
-    for chunk in chunks:
-        place = chunk.pages if paged else chunk.lines
-        begins = one_line(" ".join(chunk.text[: 4 * _PREVIEW].split()), _PREVIEW)
-        cells.append(
-            (
-                str(chunk.index),
-                str(chunk.start),
-                str(chunk.end),
-                f"{chunk.tokens:,}",
-                "–" if place is None else f"{place[0]}–{place[1]}",
-                one_line(chunk.heading, _PREVIEW) or "–",
-                begins,
-            )
-        )
-    columns(out, cells, right=(0, 1, 2, 3))
 
 
 def _needs_a_model() -> NoModel:

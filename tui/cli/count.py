@@ -109,6 +109,9 @@ async def _count(shared: Shared, paths: tuple[str, ...], reading: ReadWishes, *,
         for row in rows:
             if isinstance(row, CountedFiles) and row.files:
                 _files_table(row, out)
+    unread = len(codes) - len(rows)
+    if unread and len(codes) > 1:
+        out.note(f"{unread:,} of {len(codes):,} {'was' if unread == 1 else 'were'} not read.")
     return joint_code(codes)
 
 

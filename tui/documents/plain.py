@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 from tui.documents.code.outline import code_headings
@@ -11,8 +12,10 @@ from tui.documents.kinds import DOCUMENT_SUFFIXES, PICTURE, READABLE_SUFFIXES, i
 from tui.documents.model import Document, Heading, Span
 from tui.documents.refusal import Refusal
 from tui.documents.tables import markdown_tables
+from tui.documents.titles import plain_headings
 
 _HEAD = 8192
+_ARCHIVE = re.compile(rb"^Content-Type: multipart/related", re.I | re.M)
 
 
 def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -> Document:
@@ -31,10 +34,14 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
         kind = "code"
         warnings.append("It is a web page and was read as its source, tags included.")
     headings: tuple[Heading, ...] = ()
+    if kind == "text" and (saved := _saved_as(name, head)):
+        warnings.append(f"It is {saved} and was read as its source.")
     if kind == "markdown":
         headings = markdown_headings(decoded.text)
     elif kind == "code":
         headings = code_headings(decoded.text, name)
+    else:
+        headings = plain_headings(decoded.text)
     return Document(
         path=path,
         name=name,
@@ -46,6 +53,16 @@ def read_plain(data: bytes, path: str, name: str, encoding: str | None = None) -
         warnings=tuple(warnings),
         encoding=decoded.encoding,
     )
+
+
+def _saved_as(name: str, head: bytes) -> str:
+    """What a text file is that no reader here takes apart, in words; empty for any other."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix in (".mht", ".mhtml"):
+        return "a saved web page archive"
+    if suffix in (".eml", ".mbox"):
+        return "a saved mail" if suffix == ".eml" else "a box of mails"
+    return "a saved web page archive" if _ARCHIVE.search(head) and head.startswith(b"From:") else ""
 
 
 def refuse_known(head: bytes, name: str) -> None:
