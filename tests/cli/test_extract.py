@@ -58,14 +58,15 @@ def test_json_lines_csv_and_a_file(own_home: Path, tmp_path: Path, options: tupl
         assert again.stdout == done.stdout
         assert "of them read earlier, 100 % read" in again.stderr
     file = tmp_path / "out" / "records.csv"
-    table = longscroll(own_home, *options, str(paper), "--format", "csv", "--out", str(file))
+    table = longscroll(own_home, *options, str(paper), "--out", str(file))
     assert table.stdout == ""
     assert f"Wrote {file}." in table.stderr
     rows = list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"))))
     assert [path.name for path in file.parent.iterdir()] == ["records.csv"]
     if done.returncode == 0:
         assert [row["device"] for row in rows] == [record["record"]["device"] for record in records]
-        assert all(set(row) == {"device", "broken", "path", "pages", "lines", "heading", "unsupported"} for row in rows)
+        assert [row["cite"] for row in rows] == [record["cite"] for record in records]
+        assert all(set(row) == {"device", "broken", *KEYS[1:]} for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,10 @@ def test_wrong_usage(own_home: Path, tmp_path: Path, options: tuple[str, ...]) -
     for more, words in (
         (("--json", "--format", "csv"), "--format csv"),
         (("--key", "colour"), "`colour` is no field"),
+        (("--key", "colour", "--model", "no-such-model"), "`colour` is no field"),
+        (("--format", "jsonl", "--out", "recs.csv"), "--format jsonl does not go with --out recs.csv"),
+        (("--format", "csv", "--out", "recs.JSONL"), "--format csv does not go with"),
+        (("--json", "--out", "recs.csv"), "--json does not go with"),
         (("--out", str(tmp_path)), "is a folder"),
     ):
         done = longscroll(own_home, *options, paper, *more)

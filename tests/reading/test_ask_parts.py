@@ -140,10 +140,12 @@ async def test_parts_that_fail_are_named(scripted: MakeRuntime) -> None:
 
     runtime = scripted(failing, n_ctx=700)
     document = paged(6)
-    result, _ = await asked(runtime, [document], LIST)
+    result, events = await asked(runtime, [document], LIST)
+    [complete] = [event.complete for event in events if isinstance(event, Answered)]
     [warning] = [text for text in result.warnings if text.startswith("Not read: ")]
     assert "3" in warning
     assert "it broke" in warning
+    assert not complete
     # The next run asks only what failed.
     again = scripted(listing, n_ctx=700)
     whole, _ = await asked(again, [document], LIST)

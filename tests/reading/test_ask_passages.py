@@ -108,6 +108,21 @@ async def test_as_many_as_fit_and_not_one_more(scripted: MakeRuntime, n_ctx: int
     assert places == sorted(places)
 
 
+async def test_room_that_is_left_is_filled_to_its_half_ends_first(scripted: MakeRuntime) -> None:
+    """One page speaks of the otter: beginning and end, where people sign, and a spread go with it."""
+    runtime = scripted(quoting, n_ctx=4000)
+    units = await Units.make(runtime.runtime, [planted(60, 30, "An otter was seen by Ada Quill.")], 100)
+    template = load_template("ask-passages", None)
+    chosen = await choose(runtime.runtime, units, template, "Who saw an otter?", 100)
+    [speaks] = [part for part, chunk in enumerate(units.chunks) if "otter" in chunk.text]
+    assert {0, speaks - 2, speaks - 1, speaks, speaks + 1, speaks + 2, len(units) - 1} <= set(chosen.parts)
+    assert list(chosen.parts) == sorted(chosen.parts)
+    assert 3900 / 2 - 150 < len(chosen.prompt.ids) <= 3900 / 2 + 150
+    # What speaks of the question goes before all that does not.
+    runtime.n_ctx = 700
+    assert speaks in (await choose(runtime.runtime, units, template, "Who saw an otter?", 100)).parts
+
+
 async def test_a_context_without_room_for_a_passage(scripted: MakeRuntime) -> None:
     with pytest.raises(DoesNotFit) as caught:
         await asked(scripted(quoting, n_ctx=300), [paged(4)], "Which pump?", AskOptions(strategy="passages"))

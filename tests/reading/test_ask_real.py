@@ -214,5 +214,5 @@ async def test_every_part_is_asked_on_all_slots(paths: Paths, tiny_models: Path)
         # What random weights say is no list and has no end: that is named, with its pages.
         assert all(event.state in ("read", "failed") for event in events if isinstance(event, ChunkDone))
         failed = any(event.state == "failed" for event in events if isinstance(event, ChunkDone))
-        assert failed == any(text.startswith("Not read: ") for text in first.warnings)
+        assert failed == any(text.startswith(("Not read: ", "Read, but ")) for text in first.warnings)
         assert first.prompt_tokens > await runtime.counter.count(document.text)

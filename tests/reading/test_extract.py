@@ -93,10 +93,14 @@ async def test_what_cannot_be_made_smaller_is_kept_as_far_as_it_came_and_named(s
         return Say(json.dumps(records(call))[:-1] + ', {"word": "and so', "length") if records(call) else Say("[]")
 
     document = paged(3)
-    result, _ = await extracted(scripted(endless, n_ctx=2048), document)
+    result, events = await extracted(scripted(endless, n_ctx=2048), document)
+    [unfinished] = [event.unfinished for event in events if isinstance(event, Extracted)]
     assert len(result.records) == 3
     assert result.coverage.fraction < 1.0
-    assert any("no end within" in warning and warning.startswith("Not read: ") for warning in result.warnings)
+    [warning] = [text for text in result.warnings if "no end within" in text]
+    assert warning.startswith("Read, but the answer was cut off: p")
+    assert not any(text.startswith("Not read") for text in result.warnings)
+    assert unfinished == result.coverage.characters_total - result.coverage.characters_read > 0
     # It is not in the journal as finished: another run asks again.
     again = scripted(finding, n_ctx=2048)
     whole, _ = await extracted(again, document)
@@ -122,7 +126,7 @@ async def test_records_that_are_not_as_wanted_are_asked_for_again_and_named(scri
 
     result, _ = await extracted(scripted(wrong, n_ctx=2048), paged(5))
     assert [one.record["number"] for one in result.records] == [1, 2, 4, 5]
-    [warning] = [text for text in result.warnings if text.startswith("Not read: ")]
+    [warning] = [text for text in result.warnings if text.startswith("Read, but not all of the answer can be used: ")]
     assert "`number`" in warning
 
     def mended(call: Call) -> Say:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tui.documents.model import Document, Span, Table
 from tui.reading.extract_evidence import Evidence, leaves
 from tui.reading.extract_merge import Found, is_empty, merge
 from tui.reading.extract_schema import parse_schema
 from tui.reading.json_lists import endless, listed_in, records_in
+from tui.reading.rows import said_in
 
 TEXT = (
     "The option max_retries sets how often a call is made again. Its default is 1,250 tries.\n\n"
@@ -22,8 +24,17 @@ SCHEMA = parse_schema(
 )
 
 
+def document(text: str, tables: tuple[Table, ...] = ()) -> Document:
+    return Document(
+        path="a", name="a", kind="text", text=text, spans=(Span("file", "a", 1, 0, len(text)),), tables=tables
+    )
+
+
+THREE = parse_schema(b'["name", "unit", "default"]', "s")
+
+
 def evidence() -> Evidence:
-    return Evidence(TEXT, 0, len(TEXT))
+    return Evidence(document(TEXT), 0, len(TEXT))
 
 
 @pytest.mark.parametrize(
@@ -36,14 +47,14 @@ def evidence() -> Evidence:
     ],
 )
 def test_the_place_is_the_sentence_with_the_values(record: dict[str, Any], sentence: str) -> None:
-    start, end = evidence().place(record, SCHEMA)
+    (start, end), _ = evidence().place(record, SCHEMA)
     assert TEXT[start:end] == sentence
 
 
 def test_without_a_value_in_the_text_the_place_is_the_part() -> None:
-    assert evidence().place({"name": "colour", "value": 7}, SCHEMA) == (0, len(TEXT))
-    later = Evidence(TEXT, 90, len(TEXT))
-    assert later.place({"name": "max_retries", "value": None}, SCHEMA) == (90, len(TEXT))
+    assert evidence().place({"name": "colour", "value": 7}, SCHEMA) == ((0, len(TEXT)), False)
+    later = Evidence(document(TEXT), 90, len(TEXT))
+    assert later.place({"name": "max_retries", "value": None}, SCHEMA, ["name"]) == ((90, len(TEXT)), False)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +77,47 @@ def test_what_does_not_stand_in_the_text_is_named(record: dict[str, Any], fields
     assert evidence().unsupported(record, SCHEMA) == fields
 
 
+ROWS = "name,unit,default\n" + "".join(
+    f"p{number},seconds of the northern pump house,{10 * number}\n" for number in range(1, 13)
+)
+
+
+def test_a_row_is_the_place_of_what_it_says_by_its_key() -> None:
+    """Other values may stand in every row, and longer ones even in a row of their own."""
+    found = Evidence(document(ROWS, (Table(0, 18, len(ROWS)),)), 18, len(ROWS))
+    for name, default in (("p4", 40), ("p4", "20"), ("P4", None), ("p12", 10), ("p1", 120)):
+        record = {"name": name, "unit": "seconds of the northern pump house", "default": default}
+        (start, end), sure = found.place(record, THREE, ["name"])
+        assert ROWS[start:end].startswith(f"{name.lower()},")
+        assert ROWS[start:end].count("\n") == 0
+        assert sure
+    (start, end), sure = found.place({"name": "p99", "unit": "", "default": 30}, THREE, ["name"])
+    assert ROWS[start:end].startswith("p3,"), "a value that stands in one row tells more than one of all rows"
+    assert not sure
+    nowhere = {"name": "p99", "unit": "seconds of the northern pump house", "default": None}
+    assert found.place(nowhere, THREE, ["name"]) == ((18, len(ROWS)), False)
+
+
+def test_rows_with_line_ends_in_them_are_one() -> None:
+    text = 'before, in a sentence. And more.\n\na,b\n1,"x\ny"\n2,z\n\nafter it\n'
+    start = text.index("a,b")
+    table = Table(start, start + 4, text.index("\nafter"), (start, start + 4, text.index("2,z")))
+    said = [text[place[0] : place[1]] for place in said_in(document(text, (table,)), 0, len(text))]
+    assert said == ["before, in a sentence.", "And more.", "a,b", '1,"x\ny"', "2,z", "after it"]
+    cut = [text[place[0] : place[1]] for place in said_in(document(text, (table,)), text.index("y"), len(text) - 4)]
+    assert cut == ['y"', "2,z", "after"]
+
+
 def test_values_inside_are_named_with_dots() -> None:
     assert list(leaves({"a": {"b": ["x", 3, True, None, " "]}, "c": ""})) == [("a.b", "x"), ("a.b", 3)]
 
 
 def test_what_the_model_saw_beside_the_text_counts() -> None:
     assert (
-        Evidence("30 | 40", 0, 7, "| timeout | retries |").unsupported({"name": "timeout", "value": 30}, SCHEMA) == ()
+        Evidence(document("30 | 40"), 0, 7, "| timeout | retries |").unsupported(
+            {"name": "timeout", "value": 30}, SCHEMA
+        )
+        == ()
     )
 
 
@@ -155,10 +200,45 @@ def test_what_is_missing_is_filled_in_and_the_longer_text_stays() -> None:
         ({"name": "t", "value": True}, {"name": "t", "value": False}),
         ({"name": None, "value": 3}, {"name": None, "value": 4}),
         ({"name": "t", "value": ["a"]}, {"name": "t", "value": ["a", "b"]}),
+        ({"name": "t", "value": "p1"}, {"name": "t", "value": "p10"}),
+        ({"name": "t", "value": "north pump house"}, {"name": "t", "value": "south pump house"}),
+        (
+            {"name": "t", "value": "the pump p1 of the north house"},
+            {"name": "t", "value": "the pump p2 of the north house"},
+        ),
     ],
 )
 def test_what_contradicts_stays_apart(a: dict[str, Any], b: dict[str, Any]) -> None:
     assert [one.record for one in merge(found(a, b), ["name"])] == [a, b]
+
+
+def test_a_key_that_names_no_single_thing_fills_nothing_in() -> None:
+    """A unit is no name: a record without a name is not the pump that has the same unit."""
+    records = found(
+        {"unit": "s", "name": None, "value": 10},
+        {"unit": "s", "name": "p1", "value": None},
+        {"unit": "s", "name": "p2", "value": 10},
+        {"unit": "s", "name": "p1", "value": None},
+        {"unit": "m", "name": "p3", "value": None},
+        {"unit": "m", "name": None, "value": 7},
+    )
+    merged = merge(records, ["unit"])
+    assert [(one.record["name"], one.record["value"]) for one in merged] == [
+        (None, 10), ("p1", None), ("p2", 10), ("p3", 7),
+    ]  # fmt: skip
+    assert merged[1].ranges == ((1, 2), (3, 4))
+
+
+def test_places_that_hold_the_key_stay() -> None:
+    one = {"name": "t", "value": 3}
+    for sure, places in (
+        ((True, False), ((0, 1),)),
+        ((False, True), ((1, 2),)),
+        ((True, True), ((0, 1), (1, 2))),
+        ((False, False), ((0, 1), (1, 2))),
+    ):
+        [merged] = merge([Found(record=one, ranges=((at, at + 1),), sure=it) for at, it in enumerate(sure)], ["name"])
+        assert merged.ranges == places
 
 
 def test_a_key_of_several_fields() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tui.cli.opening import Ground
     from tui.cli.output import Out, Progress
+    from tui.cli.parts import PartsShown
     from tui.context.runtime import Runtime
     from tui.documents.model import Document
     from tui.reading.events import AskEvent
@@ -97,7 +98,7 @@ async def _ask(
                     raise
                 raise better from error
             shown.close()
-    return ExitCode.SOME_FAILED if missing else ExitCode.OK
+    return ExitCode.SOME_FAILED if missing or not shown.complete else ExitCode.OK
 
 
 async def read_all(
@@ -141,32 +142,35 @@ class _Shown:
     """What a question's events become on stdout and stderr."""
 
     def __init__(self, out: Out, documents: list[Document], missing: list[str], runtime: Runtime) -> None:
-        from tui.cli.pace import ReadingShown, Written
+        from tui.cli.pace import Written
 
         self.out = out
+        self.complete = True
+        """Every part that was to be asked was."""
         self._runtime = runtime
         self._missing = missing
         self._told = {warning for document in documents for warning in document.warnings}  # when it was read
         self._broken: list[AskResult] = []
         self._written = Written()
-        self._parts: ReadingShown | None = None
-        self._several = False
+        self._parts: PartsShown | None = None
         for sentence in missing:
             out.warn(sentence)
 
     def show(self, event: AskEvent, progress: Progress) -> None:
         """Show one event."""
-        from tui.cli.pace import ReadingShown, Written, prompt_figures
+        from tui.cli.pace import Written, prompt_figures
+        from tui.cli.parts import PartsShown
         from tui.reading import events as e
         from tui.server.types import PromptProgress, ReasoningDelta, TextDelta
-        from tui.units import duration, plural
+        from tui.units import duration
 
         out = self.out
         match event:
             case e.AskStarted():
                 self._written = Written()
-                self._several = True
                 if not out.as_json:
+                    if event.index:
+                        out.line()  # below the figures of the question before
                     out.line(f"## {' '.join(event.question.split())}\n")
             case PromptProgress():
                 progress.update("Reading the documents", event.processed, event.total, prompt_figures(event))
@@ -176,20 +180,24 @@ class _Shown:
             case e.PassagesChosen():
                 for sentence in event.said:
                     out.warn(sentence)
-                progress.update(f"Sending {plural(event.passages, 'passage')}")
+                progress.update(f"Sending {event.parts:,} of {event.of_parts:,} parts")
             case ReasoningDelta():
                 progress.update("Thinking", figures=self._written.piece())
             case TextDelta() if not out.as_json:
                 out.write(event.text)
             case TextDelta():
                 progress.update("Writing the answer", figures=self._written.piece())
-            case e.PlanMade() | e.ChunkStarted() | e.ChunkProgress() | e.ChunkDone():
+            case e.PlanMade() | e.ChunkStarted() | e.ChunkProgress() | e.ChunkAgain() | e.ChunkDone():
                 if self._parts is None or isinstance(event, e.PlanMade):
-                    self._parts = ReadingShown(progress)
+                    self._parts = PartsShown(progress, "Writing the parts' answers")
                 self._parts.show(event)
+            case e.Combining():
+                figures = self._written.piece()
+                progress.update("Combining what the parts say", event.done, event.total, figures)
             case e.GroupDone():
                 progress.update("Combining what the parts say", event.done, event.total)
             case e.Answered():
+                self.complete = self.complete and event.complete
                 self._answered(event.result)
             case _:
                 pass
@@ -200,8 +208,6 @@ class _Shown:
         out = self.out
         if not out.as_json:
             out.end_line()
-            if self._several:
-                out.line()
         if result.error is not None:
             self._broken.append(result)  # the reason is known better when the server has been looked at
             return

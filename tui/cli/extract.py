@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tui.reading.results import ExtractedRecord, ExtractOptions, ExtractResult
 
 _SLOTS = 2
-_PLACES = ("path", "pages", "lines", "heading", "unsupported")
+_PLACES = ("path", "pages", "lines", "heading", "cite", "unsupported")
 """Columns of a table behind the record's own."""
+_FORMS: dict[str, Literal["jsonl", "csv"]] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+"""What the end of a file's name says of its form."""
 _KEPT = "Parts that were read are kept: run it again, and it goes on where it was."
 
 
@@ -55,9 +57,8 @@ _KEPT = "Parts that were read are kept: run it again, and it goes on where it wa
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv"]),
-    default="jsonl",
-    show_default=True,
-    help="One JSON object a line, or a table.",
+    default=None,
+    help="One JSON object a line, or a table. Else the end of --out's name decides (.csv, .jsonl, .json), else jsonl.",
 )
 @click.option("--out", default="", metavar="FILE", help="Write the records there, whole or not at all.")
 @click.option("--chunk-tokens", type=Whole(0), default=0, metavar="N", help="Largest part in one call, in tokens.")
@@ -70,7 +71,7 @@ def command(
     *,
     paths: tuple[str, ...],
     schema: str,
-    form: Literal["jsonl", "csv"],
+    form: Literal["jsonl", "csv"] | None,
     out: str,
     reading: ReadWishes,
     **wishes: object,
@@ -86,7 +87,23 @@ def command(
 
     if shared.json and form == "csv":
         raise UsageProblem("--json prints JSON, and --format csv a table.", "Leave one of them out.")
-    return run_async(lambda: _extract(shared, paths, schema, form, out, reading, **wishes), kept=_KEPT)
+    kind = _form(form, out, as_json=shared.json)
+    return run_async(lambda: _extract(shared, paths, schema, kind, out, reading, **wishes), kept=_KEPT)
+
+
+def _form(given: Literal["jsonl", "csv"] | None, place: str, *, as_json: bool) -> Literal["jsonl", "csv"]:
+    """How records are written: as asked, else by the end of the file's name. Raises UsageProblem where both differ."""
+    from tui.errors import UsageProblem
+
+    suffix = Path(place).suffix.lower()
+    named, asked = _FORMS.get(suffix), "jsonl" if as_json else given
+    if named and asked and named != asked:
+        option = "--json" if as_json else f"--format {given}"
+        raise UsageProblem(
+            f"{option} does not go with --out {place}, which ends like another form.",
+            f"Leave the option out, or name a file that does not end with {suffix}.",
+        )
+    return given or named or "jsonl"
 
 
 async def _extract(
@@ -107,6 +124,7 @@ async def _extract(
 
     options = msgspec.convert(wishes, ExtractOptions)
     wanted = await asyncio.to_thread(_read_schema, schema)
+    wanted.check_key(options.key)  # before a model is loaded
     if place:
         await asyncio.to_thread(check_file, Path(place), "--out")
     out = Out(as_json=shared.json)
@@ -197,7 +215,7 @@ class _Batch:
             self._fail(error)
             return ()
         try:
-            result = await self._records(self._runtime, document)
+            result, unfinished = await self._records(self._runtime, document)
         except UsageProblem:
             raise  # the schema or the key, for all documents alike
         except LongscrollError as error:
@@ -206,7 +224,7 @@ class _Batch:
             if isinstance(better, NoModel):
                 await self.close()  # the server died: the next document gets a new one
             return ()
-        self._tell(result, told=document.warnings)
+        self._tell(result, unfinished, told=document.warnings)
         self._codes.add(ExitCode.OK if result.coverage.fraction == 1.0 else ExitCode.SOME_FAILED)
         return result.records
 
@@ -222,30 +240,30 @@ class _Batch:
         self._codes.add(error.exit_code)
         self._ground.out.error(error)
 
-    async def _records(self, runtime: Runtime, document: object) -> ExtractResult:
-        from tui.cli.pace import ReadingShown
+    async def _records(self, runtime: Runtime, document: object) -> tuple[ExtractResult, int]:
+        """The records, and the number of characters to which the answer is not whole."""
+        from tui.cli.parts import PartsShown
         from tui.documents.model import Document
         from tui.reading.events import Extracted
         from tui.reading.extract import extract_records
 
         assert isinstance(document, Document)
-        result: ExtractResult | None = None
+        last: Extracted | None = None
         with self._ground.out.working() as progress:
-            shown = ReadingShown(progress)
+            shown = PartsShown(progress, "Writing records")
             events = extract_records(runtime, document, self._schema, self._options)
             async with contextlib.aclosing(events):
                 async for event in events:
                     if isinstance(event, Extracted):
-                        result = event.result
+                        last = event
                     else:
                         shown.show(event)
-        assert result is not None
+        assert last is not None
         for warning in runtime.warnings:
             self._ground.out.warn(warning)
-        return result
+        return last.result, last.unfinished
 
-    def _tell(self, result: ExtractResult, told: tuple[str, ...]) -> None:
-        import math
+    def _tell(self, result: ExtractResult, unfinished: int, told: tuple[str, ...]) -> None:
 
         from tui.units import duration, plural
 
@@ -253,13 +271,15 @@ class _Batch:
         for warning in result.warnings:
             if warning not in told:
                 out.warn(warning, about=result.path)
+        total = result.coverage.characters_total
         joined = result.found - len(result.records)
         parts = [
             plural(len(result.records), "record"),
             *([f"{plural(joined, 'double')} joined"] if joined else []),
             f"from {plural(result.chunks, 'part')}",
             *([f"{result.reused_chunks} of them read earlier"] if result.reused_chunks else []),
-            f"{math.floor(result.coverage.fraction * 1000) / 10:g} % read",
+            f"{_percent(result.coverage.characters_read + unfinished, total)} % read",
+            *([f"but for {_percent(unfinished, total)} % not all records taken"] if unfinished else []),
             duration(result.seconds),
         ]
         out.note(f"{result.path}: {', '.join(parts)}.")
@@ -298,6 +318,7 @@ class _Written:
             runs(one.pages),
             "-".join(str(line) for line in dict.fromkeys(one.lines or ())),
             one.heading,
+            one.cite,
             ", ".join(one.unsupported),
         ]
 
@@ -309,6 +330,11 @@ class _Written:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerow(cells)
         return buffer.getvalue()
+
+
+def _percent(some: int, total: int) -> str:
+    """Rounded down, so that only all of it is 100."""
+    return f"{some * 1000 // max(1, total) / 10:g}"
 
 
 def _cell(value: object) -> str:

@@ -21,7 +21,8 @@ from tui.reading.ask_work import SLOT, Answer, Work, result_of
 from tui.reading.events import Answered, AskEvent, AskStarted, Overflow, Restored
 from tui.reading.flow import events_of
 from tui.reading.prompts import ask_messages
-from tui.reading.results import AskOptions, AskResult, AskStrategy, Citation
+from tui.reading.results import AskOptions, AskResult, AskStrategy
+from tui.reading.units import ByDocument, short
 from tui.server.types import Message, TextDelta
 from tui.templates import Template, load_template
 from tui.units import plural
@@ -98,16 +99,16 @@ class _Asking:
 
     async def _all_parts(self) -> None:
         try:
-            results = await answer_from_parts(self._work, self._questions)
+            answered = await answer_from_parts(self._work, self._questions)
         except _NOT_THE_SERVERS:
             raise
         except LongscrollError as error:
             self._give_up(0, error)
             raise
-        for index, result in enumerate(results):
+        for index, event in enumerate(answered):
             self._start(index)
-            self._work.emit(TextDelta(result.answer))
-            self._work.emit(Answered(result))
+            self._work.emit(TextDelta(event.result.answer))
+            self._work.emit(event)
 
     def _give_up(self, first: int, error: LongscrollError) -> None:
         """The questions from `first` on will not be asked any more."""
@@ -160,26 +161,30 @@ class _Asking:
             warnings.append(self._again(prefix, answer.finished.cached_tokens))
         self._kept = prefix
         text = answer.text.strip()
+        traced = await self._traced(text) if answer.error is None else {}
+        cite = short((await self._work.units()).cite(traced)) if traced else ""
+        if cite:
+            self._work.emit(TextDelta(f"\n\n[{cite}]"))
         result = result_of(
             self._work,
             question,
             answer,
             strategy="whole",
             started=started,
-            text=text,
+            text=f"{text}\n\n[{cite}]" if cite else text,
             warnings=[*warnings, self._work.cut(answer)],
-            citations=await self._cited(text) if answer.error is None else (),
+            citations=(await self._work.units()).citations(traced) if traced else (),
             restored=restored,
             processed=processed,
         )
         return result, answer.error
 
-    async def _cited(self, answer: str) -> tuple[Citation, ...]:
+    async def _traced(self, answer: str) -> ByDocument:
         """Where the answer's words stand; nothing where they do not tell."""
         if says_nothing(answer):
-            return ()
+            return {}
         units = await self._work.units()
-        return units.citations(await asyncio.to_thread(units.trace, answer))
+        return await asyncio.to_thread(units.trace, answer)
 
     def _messages(self, template: Template, question: str) -> tuple[Message, ...]:
         return ask_messages(template, self._work.documents, question)

@@ -13,7 +13,7 @@ from tui.reading import answers
 from tui.reading.ask_answers import says_nothing
 from tui.reading.ask_work import Work
 from tui.reading.calls import Caller
-from tui.reading.events import GroupDone
+from tui.reading.events import Combining, GroupDone
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal
 from tui.reading.opening import LONGEST, opened
@@ -21,7 +21,7 @@ from tui.reading.passages import Index, question_terms
 from tui.reading.plan import pack
 from tui.reading.prompts import other_sampling, sampling_of, with_system
 from tui.server.errors import ServerAnswer
-from tui.server.types import Message, Sampling
+from tui.server.types import Message, ReasoningDelta, Sampling, StreamEvent, TextDelta
 from tui.templates import Template, load_template
 
 Place = tuple[int, Range]
@@ -85,7 +85,7 @@ class _Combiner:
         self._question = question.strip()
         self._sampling: Sampling = sampling_of(template, work.temperature)
         self._reply = max(_LEAST_REPLY, min(work.reserve, self._runtime.n_ctx // 4))
-        self._done = 0
+        self._done = self._groups = 0
         self.trouble = ""
 
     def _messages(self, findings: Sequence[Finding]) -> tuple[Message, ...]:
@@ -101,7 +101,7 @@ class _Combiner:
 
     async def level(self, findings: Sequence[Finding], groups: Sequence[tuple[int, int]], level: int) -> list[Finding]:
         """One finding for each group, on all slots."""
-        self._done = 0
+        self._done, self._groups = 0, len(groups)
 
         async def one(slot: int, group: tuple[int, int]) -> list[Finding]:
             made = await self._group(slot, findings[group[0] : group[1]], level)
@@ -130,13 +130,19 @@ class _Combiner:
             text = (await self._journal.put(key, Entry(text=text))).text
         return [Finding(text, await asyncio.to_thread(_used, text, findings))]
 
+    def _tell(self, event: StreamEvent) -> None:
+        if isinstance(event, TextDelta | ReasoningDelta):
+            self._work.emit(Combining(done=self._done, total=self._groups))
+
     async def _ask(self, slot: int, prompt: Prompt, messages: Sequence[Message]) -> str:
         instruction = "\n".join(message.content for message in self._messages(()))
         source = "\n".join(message.content for message in messages)
         for attempt in range(_ATTEMPTS):
             sampling = other_sampling(self._sampling, attempt) if attempt else self._sampling
             try:
-                reply = await self._caller.call(prompt, max_tokens=self._reply, sampling=sampling, id_slot=slot)
+                reply = await self._caller.call(
+                    prompt, max_tokens=self._reply, sampling=sampling, id_slot=slot, on_event=self._tell
+                )
             except ServerAnswer as error:
                 self.trouble = str(error)
                 continue

@@ -17,7 +17,7 @@ from tui.reading.ask_combine import Finding, Place, combine
 from tui.reading.ask_work import Work
 from tui.reading.calls import Caller
 from tui.reading.citing import citations
-from tui.reading.events import PlanMade
+from tui.reading.events import Answered, PlanMade
 from tui.reading.journal import Journal
 from tui.reading.json_lists import endless, listed_in
 from tui.reading.ledger import Ledger, failure_warnings
@@ -75,9 +75,10 @@ class _Read(msgspec.Struct, frozen=True):
 
     findings: list[Finding]
     warnings: list[str]
+    """One for each reason why a part could not be read, with its places."""
 
 
-async def answer_from_parts(work: Work, questions: Sequence[str]) -> list[AskResult]:
+async def answer_from_parts(work: Work, questions: Sequence[str]) -> list[Answered]:
     """One answer for each question. A part is read for all of them in a row, so its tokens are processed once.
 
     Raises DoesNotFit when the context has no room for a part; the server's errors.
@@ -95,7 +96,7 @@ async def answer_from_parts(work: Work, questions: Sequence[str]) -> list[AskRes
     for owner, document in enumerate(work.documents):
         await _read(work, callers, journal, tasks, owner, document, size, read)
     return [
-        await _result(work, caller, journal, question, task, found, started)
+        Answered(await _result(work, caller, journal, question, task, found, started), complete=not found.warnings)
         for question, task, caller, found in zip(questions, tasks, callers, read, strict=True)
     ]
 

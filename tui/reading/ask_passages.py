@@ -18,7 +18,7 @@ from tui.reading.events import PassagesChosen
 from tui.reading.passages import joined, ranked, spread
 from tui.reading.prompts import with_system
 from tui.reading.results import AskResult
-from tui.reading.units import Units
+from tui.reading.units import Units, short
 from tui.server.types import Message, TextDelta
 from tui.templates import Template, load_template
 from tui.units import plural
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _HEAD = 14
 """Tokens of a place above a passage, about; only for the plan that is then counted exactly."""
-_MOST_PLACES = 12
+_EDGES = 4
+"""Documents whose ends and beginnings come before anything else that does not speak of the question."""
 
 
 class _Passage(msgspec.Struct, frozen=True):
@@ -100,7 +101,7 @@ async def answer_from_passages(
 def _choice(units: Units, chosen: Chosen, question: str, cite: str) -> str:
     """The sentence that says what was sent."""
     share = f"{len(chosen.parts):,} of {plural(len(units), 'part')}"
-    places = (_short(cite) or "from all over the text").rstrip(".")
+    places = (short(cite) or "from all over the text").rstrip(".")
     advice = ""
     if wants_list(question):
         advice = " A question for all of something is answered better by --strategy map-reduce, which asks every part."
@@ -112,38 +113,36 @@ def _choice(units: Units, chosen: Chosen, question: str, cite: str) -> str:
     )
 
 
-def _short(cite: str) -> str:
-    places = cite.split("; ")
-    if len(places) <= _MOST_PLACES:
-        return cite
-    return f"{'; '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES} more places"
-
-
 def _sources(units: Units, chosen: Chosen, answer: str) -> str:
     """Where the answer's words stand; all passages where its words do not tell (it may be in another language)."""
     if says_nothing(answer):
         return ""
     traced = units.cite(units.trace(answer, chosen.parts))
     if traced:
-        return _short(traced)
-    sent = _short(units.cite(units.ranges(chosen.parts)))
+        return short(traced)
+    sent = short(units.cite(units.ranges(chosen.parts)))
     return f"passages: {sent}" if sent else ""
 
 
 async def choose(runtime: Runtime, units: Units, template: Template, question: str, reserve: int) -> Chosen:
-    """The best parts, as many as fit with the question and the answer's room, by exact counts of the whole prompt."""
-    order = ranked(units.index.find(question), units.ends)
-    found = bool(order)
-    order = order or [part for part in spread(len(units)) if units.chunks[part].text.strip()]
+    """The best parts, as many as fit with the question and the answer's room, by exact counts of the whole prompt.
 
-    async def prompt_of(count: int) -> Prompt:
-        return await runtime.assembler.assemble(_messages(template, units, order[:count], question))
+    When all that speak of the question leave more than half of that room, others fill it up to there. When none
+    does, they take all of it.
+    """
+    best = ranked(units.index.find(question), units.ends)
+    found = bool(best)
+    order = best or _others(units, ())
+
+    async def prompt_of(parts: Sequence[int]) -> Prompt:
+        return await runtime.assembler.assemble(_messages(template, units, parts, question))
 
     room = runtime.n_ctx - reserve
-    count = _planned(units, order, room - len((await prompt_of(0)).ids))
-    prompt = await prompt_of(count)
+    empty = len((await prompt_of(())).ids)
+    count = _planned(units, order, room - empty)
+    prompt = await prompt_of(order[:count])
     while count < len(order) and len(prompt.ids) <= room:
-        longer = await prompt_of(count + 1)
+        longer = await prompt_of(order[: count + 1])
         if len(longer.ids) > room:
             break
         count, prompt = count + 1, longer
@@ -161,18 +160,54 @@ async def choose(runtime: Runtime, units: Units, template: Template, question: s
             less += 1
             over -= units.chunks[order[count - less]].tokens
         count -= max(1, less)
-        prompt = await prompt_of(count)
-    return Chosen(prompt, tuple(sorted(order[:count])), found)
+        prompt = await prompt_of(order[:count])
+    parts = order[:count]
+    if found and count == len(order):
+        enough = empty + (room - empty) // 2
+        others = _others(units, parts)
+        more = _planned(units, others, enough - len(prompt.ids), least=0)
+        while more:
+            longer = await prompt_of([*parts, *others[:more]])
+            if len(longer.ids) <= enough:
+                parts, prompt = [*parts, *others[:more]], longer
+                break
+            more -= 1
+    return Chosen(prompt, tuple(sorted(parts)), found)
 
 
-def _planned(units: Units, order: Sequence[int], room: int) -> int:
+def _others(units: Units, best: Sequence[int]) -> list[int]:
+    """The parts that are not in `best`, in the order in which they may still help.
+
+    First where documents end and begin, for that is where names, dates and signatures stand; then what surrounds the
+    best parts; then a spread over everything.
+    """
+    ends = units.ends
+    owners = dict.fromkeys([*(units.owners[part] for part in best), *units.owners])
+    starts = (0, *ends)
+    pasts = (*ends, len(units))
+    first = [part for at, owner in enumerate(owners) if at < _EDGES for part in _edges(units, starts, pasts, owner)]
+    around = [near for part in best for near in (part + 1, part - 1) if 0 <= near < len(units)]
+    taken = set(best)
+    order = dict.fromkeys([*first, *around, *spread(len(units))])
+    return [part for part in order if part not in taken and units.chunks[part].text.strip()]
+
+
+def _edges(units: Units, starts: Sequence[int], pasts: Sequence[int], owner: int) -> tuple[int, ...]:
+    """The last and the first part of a document."""
+    for start, past in zip(starts, pasts, strict=True):
+        if units.owners[start] == owner:
+            return past - 1, start
+    return ()
+
+
+def _planned(units: Units, order: Sequence[int], room: int, least: int = 1) -> int:
     count = 0
     for part in order:
         room -= units.chunks[part].tokens + _HEAD
         if room < 0:
             break
         count += 1
-    return max(1, count)
+    return max(least, count)
 
 
 def _messages(template: Template, units: Units, parts: Sequence[int], question: str) -> tuple[Message, ...]:

@@ -43,6 +43,13 @@ class ChunkProgress(msgspec.Struct, frozen=True, kw_only=True):
     generated: int
 
 
+class ChunkAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a chunk cannot be used; it is asked again."""
+
+    index: int
+    reason: str
+
+
 class ChunkDone(msgspec.Struct, frozen=True, kw_only=True):
     """A chunk is finished, and its notes are in the journal unless it failed."""
 
@@ -63,6 +70,13 @@ class GroupDone(msgspec.Struct, frozen=True, kw_only=True):
     done: int
     total: int
     reused: bool
+
+
+class Combining(msgspec.Struct, frozen=True, kw_only=True):
+    """What parts said is being made one answer: calls that are done, and a further token that came."""
+
+    done: int
+    total: int
 
 
 class LevelDone(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +169,8 @@ class Answered(msgspec.Struct, frozen=True):
     """The last event of a question. With `result.error` the error is raised next."""
 
     result: AskResult
+    complete: bool = True
+    """False when parts of the documents that were to be asked could not be."""
 
 
 AskEvent = (
@@ -169,7 +185,9 @@ AskEvent = (
     | PlanMade
     | ChunkStarted
     | ChunkProgress
+    | ChunkAgain
     | ChunkDone
+    | Combining
     | GroupDone
     | Answered
 )
@@ -179,6 +197,8 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     """The last event of an extraction."""
 
     result: ExtractResult
+    unfinished: int = 0
+    """Characters that were read, but the answer to them was cut off or not all of it can be used."""
 
 
-ExtractEvent = PlanMade | ChunkStarted | ChunkProgress | ChunkDone | Extracted
+ExtractEvent = PlanMade | ChunkStarted | ChunkProgress | ChunkAgain | ChunkDone | Extracted

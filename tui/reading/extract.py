@@ -24,7 +24,7 @@ from tui.reading.extract_schema import RecordSchema
 from tui.reading.flow import events_of
 from tui.reading.journal import Journal
 from tui.reading.json_lists import endless, records_in
-from tui.reading.ledger import Ledger, failure_warnings
+from tui.reading.ledger import Ledger, failure_warnings, unfinished
 from tui.reading.partwise import Judged, Outcome, PartReader, part_size
 from tui.reading.plan import is_small
 from tui.reading.prompts import sampling_of, with_system
@@ -106,15 +106,13 @@ class _Extraction:
         self._options = options
         self._emit = emit
         self._caller = Caller(runtime, endless=endless)
+        self._key = options.key or tuple(field.name for field in schema.fields[:1])
 
     async def work(self) -> None:
         """The whole way to Extracted."""
         started = time.perf_counter()
         document = self._document
-        names = [field.name for field in self._schema.fields]
-        unknown = [name for name in self._options.key if name not in names]
-        if unknown:
-            raise UsageProblem(f"The key `{one_line(unknown[0], 60)}` is no field.", f"There are: {', '.join(names)}.")
+        self._schema.check_key(self._options.key)
         if not document.text.strip():
             raise InputProblem(f"{document.path} holds no text to extract from.", "Name a file with text.")
         task, size = await self._task()
@@ -138,7 +136,7 @@ class _Extraction:
             await self._check_schema(task)
         outcomes = [outcomes for [outcomes] in await reader.read(chunks)]
         found = await asyncio.to_thread(self._found, chunks, outcomes)
-        merged = await asyncio.to_thread(merge, found, self._options.key or names[:1])
+        merged = await asyncio.to_thread(merge, found, self._key)
         warnings = [*document.warnings, *failure_warnings(document, ledger.failures)]
         if journal.trouble:
             warnings.append(f"This run could not be resumed: {journal.trouble}")
@@ -162,7 +160,8 @@ class _Extraction:
                     completion_tokens=self._caller.completion_tokens,
                     seconds=round(time.perf_counter() - started, 3),
                     warnings=tuple(dict.fromkeys(warnings)),
-                )
+                ),
+                unfinished=unfinished(ledger),
             )
         )
 
@@ -202,27 +201,29 @@ class _Extraction:
     def _found(self, chunks: Sequence[Chunk], outcomes: Sequence[Sequence[Outcome]]) -> list[Found]:
         """Every record with its place, in the document's order."""
         found: list[Found] = []
-        text = self._document.text
         for chunk, pieces in zip(chunks, outcomes, strict=True):
             for outcome in pieces:
                 piece = outcome.piece
                 if not piece.notes:
                     continue
                 beside = f"{chunk.heading}\n{chunk.context}"
-                evidence = Evidence(text, chunk.start + piece.start, chunk.start + piece.end, beside)
+                evidence = Evidence(self._document, chunk.start + piece.start, chunk.start + piece.end, beside)
                 for note in piece.notes:
                     record = json.loads(note)
+                    place, sure = evidence.place(record, self._schema, self._key)
                     found.append(
                         Found(
                             record=record,
-                            ranges=(evidence.place(record, self._schema),),
+                            ranges=(place,),
                             unsupported=evidence.unsupported(record, self._schema),
+                            sure=sure,
                         )
                     )
         return found
 
     def _record(self, one: Found, places: Places) -> ExtractedRecord:
-        cited = citations(self._document, places, one.ranges)
+        ranges = sorted(one.ranges)
+        cited = citations(self._document, places, ranges)
         paged = [citation for citation in cited if citation.pages]
         first = cited[0] if cited else None
         return ExtractedRecord(
@@ -231,6 +232,6 @@ class _Extraction:
             pages=tuple(sorted({page for citation in paged for page in citation.pages})),
             lines=first.lines if first else None,
             heading=first.heading if first else "",
-            cite=places.cite(sorted(one.ranges)),
+            cite=places.cite(ranges),
             unsupported=one.unsupported,
         )

@@ -1,15 +1,16 @@
-"""Where in a text the values of a record stand, and which of them stand nowhere in it."""
+"""Where in a document the values of a record stand, and which of them stand nowhere in it."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tui.documents.model import Document
 from tui.documents.places import Range
 from tui.reading.extract_schema import RecordSchema
-from tui.reading.sentencing import sentence_ranges
+from tui.reading.rows import said_in
 from tui.reading.terms import number, terms
 
 _NUMBER = re.compile(r"\d[\d.,'\u2019]*\d|\d")
@@ -27,23 +28,47 @@ def plain(text: str) -> str:
 class Evidence:
     """One piece of a document, to be searched for values."""
 
-    def __init__(self, text: str, start: int, end: int, beside: str = "") -> None:
+    def __init__(self, document: Document, start: int, end: int, beside: str = "") -> None:
         """`text[start:end]` of a document; `beside` is what the model saw with it, such as a table's header."""
-        self._sentences = [
-            (place, _Holder(text[place[0] : place[1]])) for place in sentence_ranges(text, start, end)
-        ] or [((start, end), _Holder(text[start:end]))]
+        text = document.text
+        self._sentences = [(place, _Holder(text[place[0] : place[1]])) for place in said_in(document, start, end)] or [
+            ((start, end), _Holder(text[start:end]))
+        ]
         self._whole = _Holder(f"{beside}\n{text[start:end]}")
         self._range = (start, end)
+        self._found: dict[str | int | float, frozenset[int]] = {}
 
-    def place(self, record: dict[str, Any], schema: RecordSchema) -> Range:
-        """The sentence that holds most of the record's values, the first of equals; the whole piece when none does."""
-        values = [value for name, value in leaves(record) if schema.free(name.partition(".")[0])]
-        best, place = 0, self._range
-        for candidate, holder in self._sentences:
-            held = sum(holder.holds(value) for value in values)
-            if held > best:
-                best, place = held, candidate
-        return place
+    def place(self, record: dict[str, Any], schema: RecordSchema, key: Sequence[str] = ()) -> tuple[Range, bool]:
+        """The sentence or row that bears the record out best, the first of equals, and whether it holds the key.
+
+        It holds most of the values of the `key` fields, then the most telling other values: one that stands in few
+        sentences tells more than one that stands in many. The whole piece when no sentence holds any, and when the
+        key stands nowhere in it and nothing else that is found stands in one place only.
+        """
+        named: list[str | int | float] = []
+        others: list[str | int | float] = []
+        for name, value in leaves(record):
+            top = name.partition(".")[0]
+            if schema.free(top):
+                (named if top in key else others).append(value)
+        keys, values = self._holders(named), self._holders(others)
+        best, place = (0, 0.0), self._range
+        for at, (candidate, _) in enumerate(self._sentences):
+            telling = sum(1 / len(held) for held in (*keys, *values) if at in held)
+            worth = (sum(at in held for held in keys), telling)
+            if worth > best:
+                best, place = worth, candidate
+        if named and not best[0] and best[1] < 1:
+            place = self._range
+        return place, bool(named) and best[0] == len(named)
+
+    def _holders(self, values: Sequence[str | int | float]) -> list[frozenset[int]]:
+        """For each value, the sentences that it stands in."""
+        for value in values:
+            if value not in self._found:
+                held = (at for at, (_, holder) in enumerate(self._sentences) if holder.holds(value))
+                self._found[value] = frozenset(held)
+        return [self._found[value] for value in values]
 
     def unsupported(self, record: dict[str, Any], schema: RecordSchema) -> tuple[str, ...]:
         """Fields whose value does not stand in the piece; choices of the schema's own values do not count."""
@@ -88,7 +113,7 @@ class _Holder:
             return True
         at = self._text.find(wanted)
         while at >= 0:
-            if _word_ends(self._text, at, wanted):
+            if word_ends(self._text, at, wanted):
                 return True
             at = self._text.find(wanted, at + 1)
         return False
@@ -105,7 +130,7 @@ class _Holder:
         return len(said) >= _PARAPHRASE and len(said & self._terms) >= _OF_ITS_WORDS * len(said)
 
 
-def _word_ends(text: str, at: int, wanted: str) -> bool:
+def word_ends(text: str, at: int, wanted: str) -> bool:
     """Whether a match does not begin or end inside a longer word of letters or number of digits."""
     before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
     return not (_joins(before, wanted[0]) or _joins(wanted[-1], after))

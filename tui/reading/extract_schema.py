@@ -7,7 +7,7 @@ keywords that `_CHECKED` names; others, such as `format`, only inform the model 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -48,6 +48,13 @@ class RecordSchema(msgspec.Struct, frozen=True, kw_only=True):
         record = {key: value for key, value in self.schema.items() if key not in ("$schema", "$id")}
         shared = {key: record[key] for key in ("$defs", "definitions") if key in record}
         return msgspec.json.encode({"type": "array", "items": record, **shared}).decode()
+
+    def check_key(self, key: Sequence[str]) -> None:
+        """Raises UsageProblem for a name in `key` that is no field."""
+        names = [field.name for field in self.fields]
+        for name in key:
+            if name not in names:
+                raise UsageProblem(f"The key `{one_line(name, 60)}` is no field.", f"There are: {', '.join(names)}.")
 
     def problem(self, record: Any) -> str:
         """The first thing that is not as the schema wants it; "" when all is."""

@@ -16,9 +16,12 @@ State = Literal["read", "reused", "failed"]
 """`read`: stood in a prompt whose evaluated tokens were the planned ones, and the answer came to its end;
 `reused`: was read so in an earlier run, its notes come from the journal; `failed`: neither."""
 
-Mark = Literal["", "extracted", "repeated", "split", "blank"]
+Mark = Literal["", "extracted", "repeated", "split", "blank", "cut", "flawed"]
 """`extracted`: sentences of the text stand in for the model's notes; `repeated`: the model said its notes again and
-again, each is kept once; `split`: read in smaller pieces than planned; `blank`: white space only, no call was made."""
+again, each is kept once; `split`: read in smaller pieces than planned; `blank`: white space only, no call was made.
+Failed though it was read: `cut`: the answer did not come to its end; `flawed`: not all of it could be used."""
+
+_LEADS = {"cut": "Read, but the answer was cut off", "flawed": "Read, but not all of the answer can be used"}
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,12 +66,17 @@ class Ledger:
         return Coverage(characters_total=self._total, characters_read=read, fraction=round(fraction, 4))
 
 
+def unfinished(ledger: Ledger) -> int:
+    """Characters that were read, but whose answer is not whole."""
+    return sum(entry.end - entry.start for entry in ledger.failures if entry.mark in _LEADS)
+
+
 def failure_warnings(document: Document, failures: Sequence[LedgerEntry]) -> list[str]:
     """One sentence for each reason, with all the places it happened at."""
-    by_reason: dict[str, list[LedgerEntry]] = {}
+    by_reason: dict[tuple[str, str], list[LedgerEntry]] = {}
     for entry in failures:
-        by_reason.setdefault(entry.reason, []).append(entry)
-    return [f"Not read: {where(document, entries)}. {reason}" for reason, entries in by_reason.items()]
+        by_reason.setdefault((_LEADS.get(entry.mark, "Not read"), entry.reason), []).append(entry)
+    return [f"{lead}: {where(document, entries)}. {reason}" for (lead, reason), entries in by_reason.items()]
 
 
 def where(document: Document, entries: Sequence[LedgerEntry]) -> str:

@@ -14,7 +14,7 @@ from tui.context.prompt import Prompt
 from tui.documents.model import Chunk, Document
 from tui.errors import DoesNotFit
 from tui.reading.calls import Caller, progress_after
-from tui.reading.events import ChunkDone, ChunkProgress, ChunkStarted
+from tui.reading.events import ChunkAgain, ChunkDone, ChunkProgress, ChunkStarted
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
 from tui.reading.ledger import Ledger, LedgerEntry, Mark, State
@@ -28,7 +28,7 @@ from tui.server.types import Message, Sampling, StreamEvent
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
 
-PartEvent = ChunkStarted | ChunkProgress | ChunkDone
+PartEvent = ChunkStarted | ChunkProgress | ChunkAgain | ChunkDone
 
 _ATTEMPTS = 2
 _DEEPEST = 3
@@ -180,10 +180,11 @@ class PartReader:
             pieces = await split(self._document, part, -(-part.tokens // 2) + 8, self._runtime)
             if len(pieces) > 1:
                 return [one for piece in pieces for one in await self._read(slot, task, whole, piece, depth + 1)]
-        mark: Mark = "repeated" if taken.circled and taken.notes else "split" if depth else ""
-        piece = Piece(start=start, end=end, notes=taken.notes, mark=mark, reason=taken.reason)
         # What was said in circles is all there is to come; what was cut at its limit is not.
-        return [Outcome(piece, failed=not (taken.good or (taken.circled and bool(taken.notes))))]
+        failed = not (taken.good or (taken.circled and bool(taken.notes)))
+        mark: Mark = "repeated" if taken.circled and taken.notes else "split" if depth else ""
+        mark = taken.despite if failed else mark
+        return [Outcome(Piece(start=start, end=end, notes=taken.notes, mark=mark, reason=taken.reason), failed)]
 
     async def _take(self, slot: int, task: Task, part: Chunk) -> _Taken:
         prompt = await self._runtime.assembler.assemble(task.messages(part))
@@ -200,9 +201,11 @@ class PartReader:
 
     async def _attempts(self, slot: int, task: Task, part: Chunk, prompt: Prompt) -> _Taken:
         report = self._reporter(part, prompt)
-        taken = _Taken()
+        taken, why = _Taken(), ""
         for attempt in range(_ATTEMPTS):
             sampling = other_sampling(task.sampling, attempt) if attempt else task.sampling
+            if attempt:
+                self._emit(ChunkAgain(index=part.index, reason=why))
             try:
                 reply = await self._callers[id(task)].call(
                     prompt,
@@ -213,26 +216,29 @@ class PartReader:
                     retry=attempt > 0,
                 )
             except ServerAnswer as error:
-                taken = _Taken(ended=True, reason=str(error))
+                why = str(error)
+                taken = _Taken(ended=True, reason=why)
                 continue
             if not reply.exact:
                 reason = f"The server evaluated {reply.evaluated:,} tokens where {reply.planned:,} were planned."
                 return _Taken(ended=True, reason=reason)
             judged = task.judge(part, reply.text, ended=reply.ended)
             if reply.stopped:
+                why = "the answer went in circles"
                 # The next attempt is warmer and may find an end; if none does, what was said is kept once.
                 if not taken.circled or len(judged.notes) > len(taken.notes):
                     reason = "The answer went in circles; what it said is kept once."
-                    taken = _Taken(notes=judged.notes, circled=True, reason=reason)
+                    taken = _Taken(notes=judged.notes, circled=True, reason=reason, despite="flawed")
                 continue
             if not reply.ended:
                 reason = f"The answer had no end within {task.reply:,} tokens; what it held until then is kept."
-                return _Taken(notes=judged.notes, reason=reason)
+                return _Taken(notes=judged.notes, reason=reason, despite="cut")
             if not judged.problem:
                 return _Taken(notes=judged.notes, ended=True, good=True)
+            why = judged.problem
             if not taken.circled:
-                reason = f"Asked {attempt + 1} times, {judged.problem}."
-                taken = _Taken(notes=judged.notes, ended=True, reason=reason)
+                reason = f"Asked {attempt + 1} times, {why}."
+                taken = _Taken(notes=judged.notes, ended=True, reason=reason, despite="flawed")
         return taken
 
     def _reporter(self, part: Chunk, prompt: Prompt) -> Callable[[StreamEvent], None]:
@@ -258,3 +264,5 @@ class _Taken(msgspec.Struct, frozen=True, kw_only=True):
     good: bool = False
     circled: bool = False
     reason: str = ""
+    despite: Mark = ""
+    """What is wrong although the part was read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from tui.reading.citing import citations
 from tui.reading.extractive import sentences
 from tui.reading.passages import NAME_MARK, Index, joined, question_terms
 from tui.reading.results import Citation
-from tui.reading.sentencing import sentence_ranges
+from tui.reading.rows import said_in
 from tui.reading.terms import terms
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ PART = 256
 """Tokens of a part: small, so that many places have room in one prompt."""
 _BORNE_OUT = 0.5
 """Share of a sentence's words, by weight, that a part must hold to be the one it was taken from."""
+
+
+_MOST_PLACES = 12
+
+
+def short(cite: str) -> str:
+    """Places for people, the first of them when they are many."""
+    places = cite.split("; ")
+    if len(places) <= _MOST_PLACES:
+        return cite
+    return f"{'; '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES} more places"
 
 
 class Units:
@@ -100,12 +112,19 @@ class Units:
         return found
 
     def _narrowed(self, part: int, said: Iterable[str]) -> Range:
-        """The sentence of a part that holds most of these terms by their weight; the part when that is too little."""
-        chunk, text = self.chunks[part], self.documents[self.owners[part]].text
+        """The sentence or row of a part with most of these terms by their weight; the part when that is too little."""
+        chunk, document = self.chunks[part], self.documents[self.owners[part]]
         weights = {term: self.index.weight(term) for term in said if not term.startswith(NAME_MARK)}
-        held: list[tuple[float, int, Range]] = []
-        for start, end in sentence_ranges(text, chunk.start, chunk.end):
-            there = set(terms(text[start:end]))
-            held.append((sum(weight for term, weight in weights.items() if term in there), -start, (start, end)))
-        most, _, place = max(held, default=(0.0, 0, (chunk.start, chunk.end)))
-        return place if most >= _BORNE_OUT * sum(weights.values()) else (chunk.start, chunk.end)
+        whole = (chunk.start, chunk.end)
+        held = [
+            (place, weights.keys() & set(terms(document.text[place[0] : place[1]])))
+            for place in said_in(document, *whole)
+        ]
+        # A word that stands in one of the sentences tells which it is; one that stands in each does not.
+        often = Counter(term for _, there in held for term in there)
+        place, there = max(
+            held,
+            key=lambda one: (sum(weights[term] / often[term] for term in one[1]), -one[0][0]),
+            default=(whole, frozenset[str]()),
+        )
+        return place if sum(weights[term] for term in there) >= _BORNE_OUT * sum(weights.values()) else whole
