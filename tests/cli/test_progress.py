@@ -128,6 +128,46 @@ def test_time_left_and_speed_of_the_parts() -> None:
     assert seen[-1][3] == "10 tokens/s"
 
 
+def test_one_pass_shows_the_prompt_and_then_the_writing() -> None:
+    clock, seen = Clock(), []
+
+    class Seen(Progress):
+        def update(self, label: str, done: float | None = None, total: float | None = None, figures: str = "") -> None:
+            seen.append((label, done, total, figures))
+
+    shown = ReadingShown(Seen(io.StringIO()), clock)
+    shown.show(
+        PlanMade(strategy="single", why="", chunks=1, tokens=900, levels=0, reserve=500, reused=0)
+    )  # fmt: skip
+    assert seen == [("Reading 900 tokens", 0, None, "")], "no share of what has no parts"
+    shown.show(SummaryDelta("- "))
+    assert len(seen) == 1, "it was put in the model's mouth"
+    shown.show(ChunkProgress(index=0, processed=100, total=1000, generated=0))
+    clock.now += 10
+    shown.show(ChunkProgress(index=0, processed=600, total=1000, generated=0))
+    assert seen[-1] == ("Reading 900 tokens", 600, 1000, "50 tokens/s, ≈8.0 s left")
+    shown.show(ChunkProgress(index=0, processed=1000, total=1000, generated=0))
+    assert seen[-1] == ("Writing the summary", None, None, "")
+    shown.show(SummaryDelta("word"))
+    assert seen[-1][0] == "Writing the summary"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_figures_are_never_cut_by_a_long_label(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(width))
+    bar = Bar(Terminal(), Clock())
+    bar.update("12/34 Reading and noting 2,075 tokens in 4 parts, and more", 1, 4, "82 tokens/s, ≈2 min 44 s left")
+    assert bar._rich is not None
+    file = io.StringIO()
+    Console(file=file, width=width).print(bar._rich.get_renderable())
+    (line,) = file.getvalue().rstrip().splitlines()
+    assert line.endswith("≈2 min 44 s left")
+    assert "25%" in line
+    assert "12/34 Reading" in line
+    bar.close()
+
+
 def test_figures() -> None:
     assert figures(0) == ""
     assert figures(20, 0.4) == "20 tokens/s"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import IO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.table import Column
 from rich.text import Text
 
@@ -16,6 +16,11 @@ from tui.units import duration
 
 _LABEL = 60
 """Characters; the figures beside it have to fit into a terminal of 110."""
+_SHORTEST = 12
+_NARROW = 100
+"""Columns; below that the bar is shorter, and the speed gives way to the time left."""
+_BESIDE = 10
+"""Cells of the spinner, the share and the gaps."""
 
 
 class _Spinner(SpinnerColumn):
@@ -36,16 +41,38 @@ class _Share(ProgressColumn):
 class _Figures(ProgressColumn):
     """Speed and time left, where known, else the time since the whole piece of work began."""
 
-    def __init__(self, began: float, clock: Callable[[], float]) -> None:
+    def __init__(self, began: float, clock: Callable[[], float], *, narrow: bool) -> None:
         super().__init__(table_column=Column(no_wrap=True))
         self._began = began
         self._clock = clock
+        self._narrow = narrow
+
+    def text(self, task: Task) -> str:
+        figures = str(task.fields.get("figures", ""))
+        if "≈" in figures:
+            # Beside a time left, another one would be taken for it.
+            return figures[figures.index("≈") :] if self._narrow else figures
+        so_far = f"{duration(self._clock() - self._began)} so far"
+        return ", ".join(part for part in (figures, so_far) if part)
 
     def render(self, task: Task) -> Text:
-        figures = str(task.fields.get("figures", ""))
-        so_far = f"{duration(self._clock() - self._began)} so far"
-        # Beside the time left, another one would be taken for it.
-        return Text(figures if " left" in figures else ", ".join(part for part in (figures, so_far) if part), "dim")
+        return Text(self.text(task), "dim")
+
+
+class _Label(ProgressColumn):
+    """What is done, in the room that the rest of the line leaves."""
+
+    def __init__(self, console: Console, bar: int, figures: _Figures) -> None:
+        super().__init__(table_column=Column(no_wrap=True))
+        self._console = console
+        self._rest = bar + _BESIDE
+        self._figures = figures
+
+    def render(self, task: Task) -> Text:
+        label = Text(task.description)
+        room = self._console.width - self._rest - len(self._figures.text(task))
+        label.truncate(max(room, _SHORTEST), overflow="ellipsis")
+        return label
 
 
 class Bar:
@@ -88,12 +115,16 @@ class Bar:
             self._rich = self._task = None
 
     def _new(self) -> Progress:
+        console = Console(file=self._stream)
+        narrow = console.width < _NARROW
+        bar = 10 if narrow else 20
+        figures = _Figures(self._began or 0.0, self._clock, narrow=narrow)
         return Progress(
             _Spinner(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
+            _Label(console, bar, figures),
+            BarColumn(bar_width=bar),
             _Share(),
-            _Figures(self._began or 0.0, self._clock),
-            console=Console(file=self._stream),
+            figures,
+            console=console,
             transient=True,
         )

@@ -43,6 +43,11 @@ class Written:
         self._began = 0.0
         self._pieces = 0
 
+    @property
+    def begun(self) -> bool:
+        """More than one piece is there."""
+        return self._pieces > 1
+
     def piece(self) -> str:
         """Count one more piece; the speed so far."""
         now = self._clock()
@@ -129,6 +134,7 @@ class ReadingShown:
         self._reused = 0
         self._fresh = 0
         self._began: float | None = None
+        self._read_from = 0
         self._processed: dict[int, int] = {}
         self._under_way: dict[int, float] = {}
 
@@ -142,13 +148,15 @@ class ReadingShown:
                 reused = f", {event.reused} of them finished earlier" if event.reused else ""
                 parts = "" if event.strategy == "single" else f" in {plural(event.chunks, 'part')}{reused}"
                 self._parts, self._reused, self._shown = event.chunks, event.reused, 0.0
-                self._noting = event.strategy != "single"
+                self._noting, self._began = event.strategy != "single", None
                 does = "Reading and noting" if self._noting else "Reading"
                 self._step(f"{does} {event.tokens:,} tokens{parts}")
             case e.ChunkStarted():
                 if self._began is None:
                     self._began = self._clock()
                 self._step()
+            case e.ChunkProgress() if not self._noting:
+                self._in_one_pass(event.processed, event.total)
             case e.ChunkProgress():
                 self._processed[event.index] = event.processed
                 # Reading a part and writing its notes take about as long; where the notes end is not known.
@@ -168,12 +176,27 @@ class ReadingShown:
             case e.LevelDone():
                 show(f"Merged {event.notes_before} notes into {event.notes_after}")
             case e.SummaryDelta():
-                show("Writing the summary", figures=self._written.piece())
+                said = self._written.piece()
+                # The first piece may be put in the model's mouth, before it has read anything.
+                if self._noting or self._written.begun:
+                    show("Writing the summary", figures=said)
             case e.SummaryRestarted():
                 self._written = Written(self._clock)
                 show(f"Asking for the summary again: {event.reason}")
             case _:
                 pass
+
+    def _in_one_pass(self, processed: int, total: int) -> None:
+        now = self._clock()
+        if self._began is None or processed < self._read_from:
+            self._began, self._read_from = now, processed
+        rate = (processed - self._read_from) / (now - self._began) if now > self._began else 0.0
+        left = (total - processed) / rate if rate > 0 else None
+        if processed < total:
+            self._progress.update(self._label, processed, total, figures(rate, left))
+        else:
+            self._written = Written(self._clock)  # what was put in its mouth before took no time of writing
+            self._progress.update("Writing the summary")
 
     def _step(self, label: str = "") -> None:
         self._label = label or self._label

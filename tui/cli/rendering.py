@@ -104,7 +104,7 @@ def _first_words(text: str) -> str:
     words = one_line(text).split()
     first = " ".join(words[:_FIRST_WORDS])
     short = first if len(first) <= 60 else first[:60].rstrip()
-    return short if short == " ".join(words) else f"{short} …"
+    return short.rstrip(".") if short == " ".join(words) else f"{short} …"
 
 
 def marked(result: SummaryResult) -> str:

@@ -95,7 +95,8 @@ def _fitting(cells: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
     kept = [
         column
         for column, name in enumerate(_HEAD)
-        if name not in _IF_ANY or any(row[column] not in ("-", "0") for row in cells[1:])
+        if name not in _IF_ANY + (("pages",) if width else ())
+        or any(row[column] not in ("-", "0") for row in cells[1:])
     ]
 
     def room() -> int:

@@ -12,7 +12,7 @@ from tui.context.prompt import Prompt
 from tui.reading import answers
 from tui.reading.bracketed import uncited
 from tui.reading.calls import Caller, Reply
-from tui.reading.events import ReadingEvent, SummaryDelta, SummaryReplaced, SummaryRestarted
+from tui.reading.events import ChunkProgress, ReadingEvent, SummaryDelta, SummaryReplaced, SummaryRestarted
 from tui.reading.extractive import extract, sentences, units
 from tui.reading.journal import Entry, Journal
 from tui.reading.opening import LONGEST, opened
@@ -20,7 +20,7 @@ from tui.reading.plan import is_small
 from tui.reading.prompts import Kind, SummaryPrompts, other_sampling
 from tui.reading.results import AT_LIMIT
 from tui.server.errors import ServerAnswer
-from tui.server.types import Sampling, StreamEvent, TextDelta
+from tui.server.types import PromptProgress, Sampling, StreamEvent, TextDelta
 
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
@@ -117,6 +117,8 @@ class Writer:
         self._journal = journal
         self._temperature = temperature
         self._emit = emit
+        self._whole = False
+        """The document itself is in the prompt, whose progress is worth telling."""
 
     def key(self, kind: Kind, prompt: Prompt, room: int) -> str:
         sampling = self._prompts.sampling(kind, self._temperature)
@@ -130,6 +132,7 @@ class Writer:
         With `remember_failure`, the journal also knows when every attempt was no good: they are not made again, and
         a small model that fails is not asked twice, since the text will be read in parts.
         """
+        self._whole = kind == "single"
         key = self.key(kind, prompt, room)
         known = await self._journal.get(key)
         if known is not None and (known.text or remember_failure):
@@ -250,6 +253,8 @@ class Writer:
     def _stream(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta):
             self._emit(SummaryDelta(event.text))
+        elif isinstance(event, PromptProgress) and self._whole:
+            self._emit(ChunkProgress(index=0, processed=event.processed, total=event.total, generated=0))
 
     async def _stand_in(self, source: str, room: int, read: bool, reason: str) -> Summary:
         found = await extract(source, room, self._runtime.counter.count_many, most=self._prompts.points)
