@@ -11,7 +11,7 @@ from tests.reading.scripted import Call, Say, ScriptedRuntime
 from tests.reading.test_ask_passages import named, planted
 from tui.documents.model import Document
 from tui.reading.ask import ask, ask_all
-from tui.reading.events import Answered, AskEvent, ChunkDone, GroupDone, PlanMade
+from tui.reading.events import Answered, AskEvent, ChunkDone, Combining, GroupDone, PlanMade
 from tui.reading.results import AskOptions, AskResult
 from tui.server.errors import ServerAnswer
 from tui.server.types import TextDelta
@@ -90,6 +90,7 @@ async def test_a_tree_combines_what_was_said(scripted: MakeRuntime) -> None:
     many = planted_everywhere(40)
     runtime = scripted(telling, n_ctx=512)
     result, events = await asked(runtime, [many], "Who saw the otter?")
+    assert any(isinstance(event, Combining) for event in events), "its writing is told"
     levels = {event.level for event in events if isinstance(event, GroupDone)}
     assert len(levels) > 1, "forty findings do not fit one prompt of 512 tokens"
     for number in (1, 20, 40):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.reading.conftest import MakeRuntime, paged
 from tests.reading.scripted import Call, Say, ScriptedRuntime
-from tui.documents.model import Document, Span
+from tui.documents.model import Document, Span, Table
 from tui.errors import DoesNotFit
 from tui.reading.ask import ask, ask_all
 from tui.reading.ask_passages import choose
@@ -106,6 +106,17 @@ async def test_as_many_as_fit_and_not_one_more(scripted: MakeRuntime, n_ctx: int
     text = chosen.prompt.text
     places = [text.index(units.chunks[part].text.strip()) for part in chosen.parts]
     assert places == sorted(places)
+
+
+async def test_an_answer_from_a_table_is_traced_to_its_row(scripted: MakeRuntime) -> None:
+    text = "name,unit,default\n" + "".join(f"p{number},seconds,{number % 3}0\n" for number in range(1, 13))
+    spans = (Span("file", "p.csv", 1, 0, len(text)),)
+    table = Document(
+        path="p.csv", name="p.csv", kind="table", text=text, spans=spans, tables=(Table(0, 18, len(text)),)
+    )
+    units = await Units.make(scripted(quoting).runtime, [table])
+    for number in (4, 7, 12):
+        assert units.cite(units.trace(f"The default of p{number} is {number % 3}0.")) == f"line {number + 1}"
 
 
 async def test_room_that_is_left_is_filled_to_its_half_ends_first(scripted: MakeRuntime) -> None:
