@@ -42,7 +42,7 @@ def chunk_table(chunks: Sequence[Chunk], out: Out) -> None:
     left -= widths[4]
     heading = min(max(cell_len(title) for title in ("HEADING", *headings)), max(_LEAST, left * 2 // 5))
     begins = min(_MOST_BEGINS, max(_LEAST, left - heading))
-    cells = [(*titles[:4], _end(titles[4], widths[4]), "HEADING", "BEGINS")]
+    cells: list[tuple[str, ...]] = [(*titles[:4], _end(titles[4], widths[4]), "HEADING", "BEGINS")]
     for row, title, chunk in zip(rows, headings, chunks, strict=True):
         start = one_line(" ".join(chunk.text[: 4 * _MOST_BEGINS].split()))
         cells.append((*row[:4], _middle(row[4], widths[4]), shortened(title, heading), _end(start, begins)))
