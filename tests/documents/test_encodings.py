@@ -249,3 +249,28 @@ def test_share_of_unreadable_characters() -> None:
     assert unreadable_share("all of this can be read\n\t") == 0.0
     assert unreadable_share("\x01\x02ab") == 0.5
     assert unreadable_share("\ue000\ufffd") == 1.0
+
+
+MARKS_ONLY = (
+    "“I don’t know,” she said – “it’s the captain’s ship.” We’ll see… — the crew didn’t answer. ",
+    "voyage.” The stone’s edge – it was cold. ",
+    "It’s the ship’s log. ",
+    "« Il me dit que l’on part demain », dit le capitaine – et l’on partit. L’homme n’est pas venu. ",
+    "„Das ist gut“, sagte er – „wir gehen morgen.“ Die Frau kam nicht. ‚Nein‘, sagte sie. ",
+    "«Vamos», dijo ella – el barco no vino. “Bien”, dijo. — No importa. ",
+)
+
+
+@pytest.mark.parametrize("text", MARKS_ONLY)
+@pytest.mark.parametrize("times", [1, 3, 40, 400])
+@pytest.mark.parametrize("codec", ["cp1252", "cp1250"])
+def test_quotes_and_dashes_alone_are_read_as_such(text: str, times: int, codec: str) -> None:
+    assert decode((text * times).encode(codec)).text == text * times
+
+
+@pytest.mark.parametrize(
+    "text", [*MARKS_ONLY, "A plain line with a dash – and no more. ", "It’s 5—6 pounds… nothing. "]
+)
+@pytest.mark.parametrize("times", [3, 40])
+def test_those_of_the_macintosh_too(text: str, times: int) -> None:
+    assert decode((text * times).encode("mac-roman")).text == text * times

@@ -167,3 +167,10 @@ def test_lone_surrogates_and_nul_do_not_come_through() -> None:
     assert document.headings[0].title.encode()
     assert "x\ufffdy" in document.text
     assert "2 characters" in document.warnings[0]
+
+
+def test_cells_of_impossible_types_are_named() -> None:
+    odd: Any = "no cell"
+    document = read(markdown("Text"), odd, {"cell_type": 7, "source": "x"}, {"cell_type": "code", "source": {"a": 1}})
+    assert document.text == "Text\n"
+    assert document.warnings == ("Cells 2-4 are no cell of a notebook and were not read.",)

@@ -13,10 +13,11 @@ from reportlab.pdfgen.canvas import Canvas
 
 from tests.documents import pdfs
 from tests.documents.pdfs import WORDS, canvas_bytes, edited, image_page, page_text, pages, read, refusal, text_page
-from tui.documents.model import Span
+from tui.documents.model import Document, PageNote, Span
 from tui.documents.pdf.engine import Bookmark
 from tui.documents.pdf.outline import headings
 from tui.documents.refusal import Refusal
+from tui.documents.selection import select_pages
 
 
 def test_pages_tile_the_text() -> None:
@@ -323,3 +324,29 @@ def test_titles_are_found_with_and_without_the_spaces_of_eastern_print() -> None
     entries = [Bookmark(page=1, level=1, title=title) for title in ("第1章", "第2章", "제3장 처음")]
     found = headings(entries, spans, text)
     assert [text[heading.start :].split("\n")[0] for heading in found] == ["第 1 章", "第 2 章", "제 3장 처음"]
+
+
+def test_warnings_about_pages_follow_the_selection() -> None:
+    """Those about other pages go; one about some of the chosen names these only."""
+    notes = (
+        PageNote((2, 5, 6, 7), "{} holds an image only", "{} hold images only"),
+        PageNote((6,), "{} is blank.", "{} are blank."),
+        PageNote((1, 2), "Of {} something was left {out}.", "Of {} something was left {out}."),
+    )
+    document = Document(
+        path="a.pdf",
+        name="a.pdf",
+        kind="pdf",
+        text="x" * 8,
+        spans=tuple(Span("page", str(page), page, page - 1, page) for page in range(1, 9)),
+        warnings=("It is old.", *(note.sentence() for note in notes)),
+        page_notes=notes,
+    )
+    chosen = select_pages(document, "1-3")
+    assert chosen.warnings == (
+        "It is old.",
+        "Page 2 holds an image only",
+        "Of pages 1-2 something was left {out}.",
+        "Only pages 1-3 of 8 were taken, as asked.",
+    )
+    assert select_pages(chosen, "1-2").page_notes == chosen.page_notes

@@ -47,9 +47,9 @@ class Remembered:
         return None if packed is None else msgspec.structs.replace(packed, path=well_formed(shown))
 
     async def keep(self, document: Document) -> None:
-        """Keep it when that is worth the room. Raises StorageProblem."""
+        """Keep it when that is worth the room and nothing was left out for want of time. Raises StorageProblem."""
         # The file may have changed since its hash was taken.
-        if document.kind in _WORTH_KEEPING and document.sha256 == self._sha256:
+        if document.kind in _WORTH_KEEPING and not document.hurried and document.sha256 == self._sha256:
             await asyncio.to_thread(self._put, document)
 
     def _packed(self) -> Document | None:

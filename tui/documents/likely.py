@@ -190,6 +190,11 @@ _MIXED = -5.0
 _MOSTLY = 4
 SOUND_TO_DAMAGED = 50
 """So many characters beyond ASCII must stand in a file to each damaged one, or it may as well be something else."""
+# Quotes, dashes and the ellipsis of the Macintosh are capitals elsewhere, which do not stand after a small letter,
+# nor alone between spaces.
+_MAC_MARKS = re.compile(rb"[\xc7-\xc9\xd0-\xd5]")
+_NOT_MAC = re.compile(rb"[\x80-\xc6\xca-\xcf\xd6-\xff]|[\x80-\xff]{2}")
+_NO_CAPITAL = re.compile(rb"(?<=[a-z])[\xc7-\xc9\xd0-\xd5]|(?<= )[\xd0\xd1](?= )")
 _DAMAGED = re.compile("\ufffd+")
 _BETWEEN = frozenset(_MARKS + _HAN_MARKS + _KANA_MARKS)
 
@@ -206,6 +211,8 @@ class Likely(msgspec.Struct, frozen=True):
 
 def likelihoods(sample: bytes) -> list[Likely]:
     """The encodings that `sample` could be in, best first. It may end inside a character."""
+    if _of_the_mac(sample):
+        return [Likely(0.0, "mac_roman", sample.decode("mac_roman"), 0.0)]
     found: dict[str, Likely] = {}
     texts = {codec: _text(sample, codec) for codec in {codec for codec, _, _ in _profiles()}}
     western = texts["cp1252"][0]
@@ -251,6 +258,14 @@ def _text(sample: bytes, codec: str) -> tuple[str | None, int]:
     text = sample.decode(codec, errors="replace")
     damaged = len(_DAMAGED.findall(text))
     return (text, damaged) if damaged * SOUND_TO_DAMAGED <= len(text) else (None, 0)
+
+
+def _of_the_mac(sample: bytes) -> bool:
+    """Whether all that is not ASCII is typographic marks of Mac Roman, and could hardly be letters."""
+    if _NOT_MAC.search(sample):
+        return False
+    marks = len(_MAC_MARKS.findall(sample))
+    return marks > 0 and 3 * len(_NO_CAPITAL.findall(sample)) >= marks
 
 
 def _is_western(text: str) -> bool:

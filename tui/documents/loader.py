@@ -30,7 +30,7 @@ from tui.errors import InputProblem
 from tui.text import well_formed
 from tui.units import duration
 
-READER_VERSION = 4
+READER_VERSION = 5
 """Raised when a reader's result changes: documents cached under another version are read again."""
 
 TREE_TIMES = 6

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from tui.documents.clean import pages as page_list
+
 SpanKind = Literal["page", "file", "section"]
 DocumentKind = Literal["pdf", "text", "markdown", "code", "tree", "docx", "rtf", "html", "epub", "table", "notebook"]
 
@@ -48,6 +50,24 @@ class Table(msgspec.Struct, frozen=True):
     """Where each row begins, when some row has line ends inside it (a quoted field of a CSV file); else empty."""
 
 
+class PageNote(msgspec.Struct, frozen=True):
+    """A warning about pages, kept beside its sentence so that it can be said of some of them only."""
+
+    pages: tuple[int, ...]
+    """Numbers in the file, at least one."""
+    one: str
+    """The sentence for one page, with `{}` where it is named."""
+    many: str
+    """The same for several."""
+
+    def sentence(self) -> str:
+        """As it stands among the document's warnings."""
+        where, one = page_list(self.pages)
+        # Not str.format: what a reader said may hold braces.
+        words = (self.one if one else self.many).replace("{}", where, 1)
+        return words[:1].upper() + words[1:]
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A document that was read. `text` is well-formed Unicode (no lone surrogates, no NUL, no U+FFFE)."""
 
@@ -64,6 +84,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """In order, not overlapping."""
     warnings: tuple[str, ...] = ()
     """What was not read and why, one sentence each; shown to the user, never swallowed."""
+    page_notes: tuple[PageNote, ...] = ()
+    """Those of the warnings that are about some pages, in parts."""
+    hurried: bool = False
+    """Whether something was left out for want of time, so that another reading may give more."""
     sha256: str = ""
     """Of the file's bytes (of the names and contents for a tree)."""
     encoding: str = ""

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from tui.documents.clean import number_list, title_safe, without_forbidden
 from tui.documents.encodings import decode
@@ -38,12 +38,22 @@ def read_notebook(data: bytes, path: str, name: str) -> Document:
     decoded = decode(data)
     book = _parsed(decoded.text)
     writer = _Writer(_language(book))
+    odd: list[int] = []
     for number, cell in enumerate(_cells(book), 1):
-        writer.cell(number, cell)
+        if _sound(cell):
+            writer.cell(number, cell)
+        else:
+            odd.append(number)
     text, forbidden = without_forbidden("".join(writer.parts))
     warnings = [*decoded.warnings, *writer.warnings()]
     if not text.strip():
         raise Refusal(" ".join(["is a notebook without text.", *warnings]), "Give one whose cells hold something.")
+    if odd:
+        one = len(odd) == 1
+        warnings.append(
+            f"{'Cell' if one else 'Cells'} {number_list(odd)} {'is' if one else 'are'} no cell of a notebook "
+            f"and {'was' if one else 'were'} not read."
+        )
     if forbidden:
         warnings.append(f"{plural(forbidden, 'character')} that no text may hold (such as NUL) stand as \ufffd.")
     return Document(
@@ -77,13 +87,19 @@ def _parsed(text: str) -> dict[str, Any]:
     return book
 
 
-def _cells(book: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _cells(book: dict[str, Any]) -> Iterator[object]:
     sheets = [book] if isinstance(book.get("cells"), list) else book["worksheets"]
     for sheet in sheets:
         cells = sheet.get("cells") if isinstance(sheet, dict) else None
-        for cell in cells if isinstance(cells, list) else ():
-            if isinstance(cell, dict):
-                yield cell
+        yield from cells if isinstance(cells, list) else ()
+
+
+def _sound(cell: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a cell is an object whose source is text or lines of text."""
+    if not isinstance(cell, dict) or not isinstance(cell.get("cell_type"), str):
+        return False
+    source = cell.get("source", cell.get("input", ""))
+    return isinstance(source, str) or (isinstance(source, list) and all(isinstance(line, str) for line in source))
 
 
 def _language(book: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tui.documents.clean import pages
+from tui.documents.model import PageNote
 from tui.documents.scripts import language_of, language_of_script
 from tui.documents.tesseract import OcrFailed, Reading, Recognizer, choose, recognizers, script_of
 
@@ -43,20 +43,24 @@ def recognizer_for(
     return choose(known, language), language, ""
 
 
-def sentences(read: Mapping[int, Reading], failed: Mapping[int, str], by: str) -> Iterator[str]:
+def notes(read: Mapping[int, Reading], failed: Mapping[int, str], by: str) -> Iterator[PageNote]:
     """What came of pages, by their numbers: read by OCR, hardly legible, without text, failed and why."""
+
+    def said(numbers: list[int], one: str, many: str = "") -> PageNote:
+        return PageNote(tuple(numbers), one, many or one)
+
     seen = [number for number, reading in read.items() if reading.text]
     if seen:
-        where, one = pages(seen)
-        yield f"{where.capitalize()} {'was' if one else 'were'} read by OCR ({by}); letters may be wrong."
+        how = f"read by OCR ({by}); letters may be wrong."
+        yield said(seen, f"{{}} was {how}", f"{{}} were {how}")
     unsure = [number for number in seen if read[number].confidence < UNSURE]
     if unsure:
-        yield f"OCR was unsure of most words on {pages(unsure)[0]}; do not rely on that text."
+        yield said(unsure, "OCR was unsure of most words on {}; do not rely on that text.")
     without = [number for number in read if not read[number].text]
     if without:
-        yield f"OCR found no text on {pages(without)[0]}."
+        yield said(without, "OCR found no text on {}.")
     by_reason: dict[str, list[int]] = {}
     for number, why in failed.items():
         by_reason.setdefault(why, []).append(number)
     for why, numbers in by_reason.items():
-        yield f"{pages(numbers)[0].capitalize()} could not be read by OCR ({why})."
+        yield said(numbers, f"{{}} could not be read by OCR ({why}).")

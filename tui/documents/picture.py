@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui.documents.clean import without_forbidden
 from tui.documents.model import Document, Span
-from tui.documents.ocr import recognizer_for, sentences
+from tui.documents.ocr import notes, recognizer_for
 from tui.documents.options import ReadOptions
 from tui.documents.pdf.lines import without_soft_ends
 from tui.documents.pdf.mend import mend_pages, with_hyphen_marks
@@ -38,6 +38,7 @@ def read_picture_file(data: bytes, path: str, name: str, options: ReadOptions) -
         spans.append(Span("page", str(number), number, offset, offset + len(whole)))
         parts.append(whole)
         offset += len(whole)
+    said = tuple(notes(read, {}, f"tesseract {engine.version}, {languages}{note}"))
     return Document(
         path=path,
         name=name,
@@ -45,5 +46,6 @@ def read_picture_file(data: bytes, path: str, name: str, options: ReadOptions) -
         kind="pdf",
         text="".join(parts),
         spans=tuple(spans),
-        warnings=tuple(sentences(read, {}, f"tesseract {engine.version}, {languages}{note}")),
+        warnings=tuple(found.sentence() for found in said),
+        page_notes=said,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 import msgspec
 
-from tui.documents.model import Document, Heading, Span, Table
+from tui.documents.model import Document, Heading, PageNote, Span, Table
 from tui.documents.places import runs
 from tui.errors import UsageProblem
 
@@ -73,11 +74,27 @@ def _only(document: Document, kept: list[Span], warning: str) -> Document:
             if span.start <= table.start and table.end <= span.end
         ]
         at = spans[-1].end
+    numbers = {span.number for span in kept}
+    said = {note.sentence(): _of_pages(note, numbers) for note in document.page_notes}
+    notes = tuple(note for note in said.values() if note is not None)
+    warnings = []
+    for words in document.warnings:
+        if words not in said:
+            warnings.append(words)
+        elif (note := said[words]) is not None:
+            warnings.append(note.sentence())
     return msgspec.structs.replace(
         document,
         text="".join(parts),
         spans=tuple(spans),
         headings=tuple(headings),
         tables=tuple(tables),
-        warnings=(*document.warnings, warning),
+        warnings=(*warnings, warning),
+        page_notes=notes,
     )
+
+
+def _of_pages(note: PageNote, numbers: Container[int]) -> PageNote | None:
+    """The note about those of its pages that were chosen; None when it is about none of them."""
+    pages = tuple(page for page in note.pages if page in numbers)
+    return msgspec.structs.replace(note, pages=pages) if pages else None

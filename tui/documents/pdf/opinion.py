@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tui.documents.clean import pages, unreadable_share
+from tui.documents.clean import unreadable_share
 from tui.documents.limits import CallTimedOut, call_limit
+from tui.documents.model import PageNote
 from tui.documents.pdf.engine import FEW, RawPage
 from tui.documents.pdf.second import SecondReader
 
@@ -29,10 +30,12 @@ _PIECE = 3
 
 
 class Opinions(msgspec.Struct, frozen=True):
-    """What pypdf gave: texts that replace pdfium's, by page number; pages it found damaged; sentences for the user."""
+    """What pypdf gave: texts that replace pdfium's, by page number; notes for the user."""
 
     texts: dict[int, str]
-    warnings: tuple[str, ...] = ()
+    notes: tuple[PageNote, ...] = ()
+    hurried: bool = False
+    """Whether time ran out for some page."""
 
 
 def second_opinions(raw: Sequence[RawPage], second: SecondReader, unusable: float) -> Opinions:
@@ -44,6 +47,7 @@ def second_opinions(raw: Sequence[RawPage], second: SecondReader, unusable: floa
     texts: dict[int, str] = {}
     damaged: list[int] = []
     unchecked: list[int] = []
+    hurried = False
     median = _median(raw)
     end = time.monotonic() + _SECONDS
     for page in sorted(raw, key=lambda page: (_rank(page, median, unusable), page.number)):
@@ -52,6 +56,7 @@ def second_opinions(raw: Sequence[RawPage], second: SecondReader, unusable: floa
             break
         left = end - time.monotonic()
         if left <= 0 or second.broken:
+            hurried = hurried or not second.broken
             if rank == _LOOKS_SHORT and not second.broken:
                 unchecked.append(page.number)
             continue
@@ -60,13 +65,14 @@ def second_opinions(raw: Sequence[RawPage], second: SecondReader, unusable: floa
                 text, reason = second.page_text(page.number)
         except CallTimedOut:
             unchecked.append(page.number)
+            hurried = True
             continue
         if text is None:
             if rank == _LOOKS_SHORT and reason:
                 damaged.append(page.number)
         elif _better(page, text, unusable):
             texts[page.number] = text
-    return Opinions(texts, tuple(_sentences(sorted(texts), sorted(damaged), sorted(unchecked))))
+    return Opinions(texts, tuple(_notes(sorted(texts), sorted(damaged), sorted(unchecked))), hurried)
 
 
 _NOT_LOADED, _GARBLED, _WITHOUT_TEXT, _LOOKS_SHORT, _SOUND = range(5)
@@ -114,18 +120,15 @@ def _pieces(text: str) -> set[str]:
     return {packed[start : start + _PIECE] for start in range(len(packed) - _PIECE + 1)}
 
 
-def _sentences(taken: list[int], damaged: list[int], unchecked: list[int]) -> list[str]:
+def _notes(taken: list[int], damaged: list[int], unchecked: list[int]) -> list[PageNote]:
     found = []
     if taken:
-        where, one = pages(taken)
-        found.append(
-            f"Of {where} the second reader's text was taken, for it found more; its word order may be rougher."
-        )
+        more = "Of {} the second reader's text was taken, for it found more; its word order may be rougher."
+        found.append(PageNote(tuple(taken), more, more))
     if damaged:
-        where, one = pages(damaged)
-        found.append(f"The content of {where} is damaged; part of {'its' if one else 'their'} text may be missing.")
+        content, missing = "The content of {} is damaged; part of", "text may be missing."
+        found.append(PageNote(tuple(damaged), f"{content} its {missing}", f"{content} their {missing}"))
     if unchecked:
-        where, one = pages(unchecked)
-        verb = "was" if one else "were"
-        found.append(f"{where.capitalize()} {verb} unexpectedly short and could not be checked a second time in time.")
+        short = "unexpectedly short and could not be checked a second time in time."
+        found.append(PageNote(tuple(unchecked), f"{{}} was {short}", f"{{}} were {short}"))
     return found

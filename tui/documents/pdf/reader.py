@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pypdfium2 import PdfiumError
 
 from tui.documents.boundaries import ends_sentence
-from tui.documents.clean import pages
 from tui.documents.limits import CallTimedOut, call_limit
-from tui.documents.model import Document, Span
+from tui.documents.model import Document, PageNote, Span
 from tui.documents.options import ReadOptions
 from tui.documents.pdf import engine
 from tui.documents.pdf.lines import without_soft_ends
@@ -47,20 +46,20 @@ def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Documen
         scans = _scans(opened.document, raw, opinions, options.ocr)
     finally:
         opened.document.close()
-    extras, extra_warnings = _extras(raw, second)
+    extras, extra_notes, late = _extras(raw, second)
     filled = {number: text for number, found in extras.items() if (text := found.text())}
     left = [page for page in raw if page.number not in opinions.texts and page.number not in scans.texts]
-    refuse_without_text([page for page in left if page.number not in filled], len(raw), scans.warnings)
+    refuse_without_text(
+        [page for page in left if page.number not in filled], len(raw), [note.sentence() for note in scans.notes]
+    )
     mended = mend_pages([_chosen(page, opinions, scans) for page in raw])
     texts = [without_soft_ends(text) for text in mended]
     spans, text = _joined(raw, texts, filled)
     attached += [name for found in extras.values() for name in found.attached]
+    notes = [*page_warnings(left, filled, scans.tried), *opinions.notes, *scans.notes, *extra_notes]
     warnings = [
         *opened.warnings,
-        *page_warnings(left, filled, scans.tried),
-        *opinions.warnings,
-        *scans.warnings,
-        *extra_warnings,
+        *(note.sentence() for note in notes),
     ]
     if outline_note:
         warnings.append(outline_note)
@@ -78,6 +77,8 @@ def read_pdf(data: bytes, path: str, name: str, options: ReadOptions) -> Documen
         spans=spans,
         headings=headings(entries, spans, text),
         warnings=tuple(warnings),
+        page_notes=tuple(notes),
+        hurried=opinions.hurried or late,
     )
 
 
@@ -114,12 +115,14 @@ def _outline(document: Any) -> tuple[list[engine.Bookmark], str]:
         return [], f"Its outline could not be read ({reason(error)})."
 
 
-def _extras(raw: Sequence[engine.RawPage], second: SecondReader) -> tuple[dict[int, Extras], list[str]]:
-    """Form values and notes of the pages that carry any, by page number, and what could not be read of them."""
+def _extras(raw: Sequence[engine.RawPage], second: SecondReader) -> tuple[dict[int, Extras], list[PageNote], bool]:
+    """Form values and notes of the pages that carry any, by page number, what could not be read of them, and whether
+    that was for want of time."""
     found: dict[int, Extras] = {}
     failed: list[int] = []
+    late = False
     if not any(page.annotated for page in raw):
-        return found, []
+        return found, [], False
     # Imported here, for it needs pypdf.
     from tui.documents.pdf.extras import extras_of
 
@@ -131,14 +134,15 @@ def _extras(raw: Sequence[engine.RawPage], second: SecondReader) -> tuple[dict[i
             with call_limit(max(0.001, end - time.monotonic())):
                 extras, _ = second.on_page(page.number, extras_of)
         except CallTimedOut:
-            extras = None
+            extras, late = None, True
         if extras is None:
             failed.append(page.number)
         else:
             found[page.number] = extras
     if not failed:
-        return found, []
-    return found, [f"The form fields and notes of {pages(failed)[0]} could not be read."]
+        return found, [], False
+    words = "The form fields and notes of {} could not be read."
+    return found, [PageNote(tuple(failed), words, words)], late
 
 
 def _joined(

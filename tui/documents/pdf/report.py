@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from tui.documents.clean import pages
+from tui.documents.model import PageNote
 from tui.documents.pdf.engine import FEW, PageState, RawPage
 from tui.documents.refusal import Refusal
 from tui.documents.tesseract import INSTALL, is_there
@@ -20,26 +20,25 @@ def is_garbled(page: RawPage) -> bool:
     return page.characters >= FEW and page.unreadable >= UNUSABLE
 
 
-def page_warnings(left: Sequence[RawPage], filled: Mapping[int, str], tried: Container[int]) -> list[str]:
-    """One sentence for each way in which pages were not read, naming the pages.
+def page_warnings(left: Sequence[RawPage], filled: Mapping[int, str], tried: Container[int]) -> list[PageNote]:
+    """One note for each way in which pages were not read, naming the pages.
 
     `left` are the pages whose text is pdfium's; `filled` are form values and notes by page number; `tried` are the
     pages that OCR was to read, which says itself what came of it.
     """
     found = []
 
-    def say(numbers: list[int], singular: str, plural: str, remedy: str = "") -> None:
+    def say(numbers: list[int], singular: str, plural: str, remedy: tuple[str, str] = ("", "")) -> None:
         if numbers:
-            where, one = pages(numbers)
-            found.append(f"{where.capitalize()} {singular if one else plural}{remedy}.")
+            found.append(PageNote(tuple(numbers), f"{{}} {singular}{remedy[0]}.", f"{{}} {plural}{remedy[1]}."))
 
     def of_state(state: PageState) -> list[int]:
         return [page.number for page in left if page.state == state and page.number not in tried]
 
-    def ocr(numbers: list[int]) -> str:
+    def ocr(numbers: list[int]) -> tuple[str, str]:
         if not numbers or not is_there() or numbers[0] in tried:
-            return ""
-        return f"; --ocr reads {'it' if len(numbers) == 1 else 'them'}"
+            return "", ""
+        return "; --ocr reads it", "; --ocr reads them"
 
     images, drawings = of_state("image"), of_state("drawing")
     say(images, "holds an image only and was not read", "hold images only and were not read", ocr(images))

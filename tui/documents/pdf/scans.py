@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from pypdfium2 import PdfiumError
 
-from tui.documents.ocr import UNSURE, recognizer_for, sentences
+from tui.documents.model import PageNote
+from tui.documents.ocr import UNSURE, notes, recognizer_for
 from tui.documents.tesseract import OcrFailed, Reading, Recognizer, end_all, read_picture
 
 _DPI = 300
@@ -22,10 +23,10 @@ _MOST_AT_ONCE = 4
 
 
 class Scans(msgspec.Struct, frozen=True):
-    """What OCR gave: the texts by page number, and sentences for the user."""
+    """What OCR gave: the texts by page number, and notes for the user."""
 
     texts: dict[int, str]
-    warnings: tuple[str, ...] = ()
+    notes: tuple[PageNote, ...] = ()
     tried: frozenset[int] = frozenset()
     """Numbers of the pages that were to be read, whatever came of it."""
 
@@ -59,7 +60,7 @@ def read_scans(document: Any, numbers: Sequence[int], languages: str, sample: st
             failed[number] = outcome
     return Scans(
         {number: reading.text for number, reading in read.items() if reading.text},
-        tuple(sentences(read, failed, f"tesseract {engine.version}, {languages}{note}")),
+        tuple(notes(read, failed, f"tesseract {engine.version}, {languages}{note}")),
         frozenset(numbers),
     )
 
