@@ -86,12 +86,7 @@ class Places:
     # How it is found
 
     def _bare(self, start: int, end: int) -> Range:
-        text = self._document.text
-        while start < end and text[start].isspace():
-            start += 1
-        while end > start and text[end - 1].isspace():
-            end -= 1
-        return start, end
+        return without_space(self._document.text, start, end)
 
     def _titles(self, start: int, end: int) -> str:
         """`§ A`, `§ A; § B` or, from four on, `§ A to § D`: the headings that a range stands under."""
@@ -141,6 +136,15 @@ class Places:
         if self._line_starts is None:
             self._line_starts = [0, *(match.end() for match in _LINE_END.finditer(self._document.text))]
         return bisect.bisect_right(self._line_starts, place) - 1
+
+
+def without_space(text: str, start: int, end: int) -> Range:
+    """The range without white space at its ends; an empty one where there is nothing else."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def runs(numbers: Iterable[int]) -> str:

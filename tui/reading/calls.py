@@ -12,6 +12,7 @@ from tui.context.again import again
 from tui.context.prompt import Prompt
 from tui.context.send import send
 from tui.reading.answers import circles
+from tui.reading.events import ChunkProgress
 from tui.server.errors import StreamBroken
 from tui.server.types import (
     FinishReason,
@@ -207,7 +208,22 @@ def _added(a: Timings, b: Timings) -> Timings:
     )
 
 
-def progress_after(event: StreamEvent, so_far: tuple[int, int, int]) -> tuple[int, int, int] | None:
+def progress_of(index: int, prompt: Prompt, emit: Callable[[ChunkProgress], None]) -> OnEvent:
+    """What tells of the call for the part `index` as it goes on."""
+    so_far = (0, len(prompt.ids), 0)
+
+    def report(event: StreamEvent) -> None:
+        nonlocal so_far
+        after = _progress_after(event, so_far)
+        if after is not None:
+            so_far = after
+            processed, total, generated = after
+            emit(ChunkProgress(index=index, processed=processed, total=total, generated=generated))
+
+    return report
+
+
+def _progress_after(event: StreamEvent, so_far: tuple[int, int, int]) -> tuple[int, int, int] | None:
     """Progress after an event as (processed, total, generated), None when it did not change."""
     _, total, generated = so_far
     if isinstance(event, PromptProgress):

@@ -21,7 +21,7 @@ from tui.reading.foreign import SENTENCES
 from tui.reading.languages import language_of
 from tui.reading.results import Content
 from tui.reading.sections import sections
-from tui.reading.strange import strange
+from tui.reading.strange import Strange
 from tui.reading.terms import terms
 
 _BY_CHANCE = 0.95
@@ -94,6 +94,7 @@ class _Yardstick:
         self._weights = {term: math.log(1 + total / count) for term, count in counted.items()}
         self._unseen = math.log(1 + total / _UNSEEN)
         self._language = language_of(counted)
+        self._strange = Strange(document, self._language)
         self._chance: dict[int, float] = {}
 
     def is_other_language(self, text: str) -> bool:
@@ -104,7 +105,7 @@ class _Yardstick:
     def judge(self, claim: Claim, *, by_trace: bool) -> tuple[Verdict, set[int]]:
         """The verdict on a statement, and the sections that it speaks of (indexes)."""
         own = self._touched(claim.ranges)
-        odd = strange(self._document, claim.text, claim.ranges or self.sections, self._language)
+        odd = self._strange.find(claim.text, claim.ranges or self.sections)
         said = frozenset(terms(claim.text))
         if by_trace or not said:
             return Verdict(supported=None, strange=odd), own if by_trace else set()

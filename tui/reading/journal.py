@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tui.documents.places import Range
 from tui.errors import StorageProblem
 from tui.reading.ledger import Mark
-from tui.reading.sentencing import Range
 from tui.server.types import Message, Sampling
 
 if TYPE_CHECKING:

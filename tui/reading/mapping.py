@@ -11,8 +11,9 @@ import msgspec
 from tui.context.prompt import Prompt
 from tui.documents.chunker import chunk_document
 from tui.documents.model import Chunk, Document, Span, Table
-from tui.reading.calls import Caller, progress_after
-from tui.reading.events import ChunkDone, ChunkProgress, ChunkStarted, ReadingEvent
+from tui.documents.places import Range
+from tui.reading.calls import Caller, progress_of
+from tui.reading.events import ChunkDone, ChunkStarted, ReadingEvent
 from tui.reading.extractive import extract
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
@@ -22,9 +23,8 @@ from tui.reading.notetaking import Request, Taken, bounded, take_notes, take_one
 from tui.reading.opening import LONGEST
 from tui.reading.plan import Budget
 from tui.reading.prompts import Kind, SummaryPrompts
-from tui.reading.sentencing import Range
 from tui.server.errors import ContextOverflow
-from tui.server.types import Message, Sampling, StreamEvent
+from tui.server.types import Message, Sampling
 
 if TYPE_CHECKING:
     from tui.context.counter import TokenCounter
@@ -193,16 +193,7 @@ class Mapper:
         self, slot: int, part: Chunk, known: str, prompt: Prompt, attempts: range | None = None, *, again: bool
     ) -> Taken:
         """Notes on `part`; without `attempts` a single sentence. With `again` it was asked for before."""
-        so_far = (0, len(prompt.ids), 0)
-
-        def report(event: StreamEvent) -> None:
-            nonlocal so_far
-            after = progress_after(event, so_far)
-            if after is not None:
-                so_far = after
-                processed, total, generated = after
-                self._emit(ChunkProgress(index=part.index, processed=processed, total=total, generated=generated))
-
+        report = progress_of(part.index, prompt, self._emit)
         request = Request(
             prompt=prompt,
             instruction=self._prompts.instruction(self._kind, self._budget.notes),

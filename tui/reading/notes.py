@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tui.documents.places import Range
 from tui.reading.bracketed import cited
-from tui.reading.sentencing import Range, merged
+from tui.reading.sentencing import merged
 from tui.reading.tracing import Sources, containment, likeness
 
 _LIKE_A_PARENT = 0.45

@@ -13,7 +13,7 @@ import msgspec
 from tui.context.prompt import Prompt
 from tui.documents.model import Chunk, Document
 from tui.errors import DoesNotFit
-from tui.reading.calls import Caller, progress_after
+from tui.reading.calls import Caller, progress_of
 from tui.reading.events import ChunkAgain, ChunkDone, ChunkProgress, ChunkStarted
 from tui.reading.flow import over_slots
 from tui.reading.journal import Entry, Journal, Piece
@@ -23,7 +23,7 @@ from tui.reading.opening import LONGEST, opened
 from tui.reading.plan import is_small
 from tui.reading.prompts import other_sampling
 from tui.server.errors import ContextOverflow, ServerAnswer
-from tui.server.types import Message, Sampling, StreamEvent
+from tui.server.types import Message, Sampling
 
 if TYPE_CHECKING:
     from tui.context.runtime import Runtime
@@ -200,7 +200,7 @@ class PartReader:
             return _Taken(reason=str(error))
 
     async def _attempts(self, slot: int, task: Task, part: Chunk, prompt: Prompt) -> _Taken:
-        report = self._reporter(part, prompt)
+        report = progress_of(part.index, prompt, self._emit)
         taken, why = _Taken(), ""
         for attempt in range(_ATTEMPTS):
             sampling = other_sampling(task.sampling, attempt) if attempt else task.sampling
@@ -240,19 +240,6 @@ class PartReader:
                 reason = f"Asked {attempt + 1} times, {why}."
                 taken = _Taken(notes=judged.notes, ended=True, reason=reason, despite="flawed")
         return taken
-
-    def _reporter(self, part: Chunk, prompt: Prompt) -> Callable[[StreamEvent], None]:
-        so_far = (0, len(prompt.ids), 0)
-
-        def report(event: StreamEvent) -> None:
-            nonlocal so_far
-            after = progress_after(event, so_far)
-            if after is not None:
-                so_far = after
-                processed, total, generated = after
-                self._emit(ChunkProgress(index=part.index, processed=processed, total=total, generated=generated))
-
-        return report
 
 
 class _Taken(msgspec.Struct, frozen=True, kw_only=True):

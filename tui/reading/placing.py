@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from tui.documents.model import Document
-from tui.documents.places import Places
+from tui.documents.places import Places, Range
 from tui.reading.citing import citations
 from tui.reading.content import Claim, measure
 from tui.reading.notes import Sheet, notes_of, parents_of
 from tui.reading.results import Content, Statement
-from tui.reading.sentencing import Range, merged
+from tui.reading.sentencing import merged
 from tui.reading.statements import Said, pieces_of, written
 from tui.reading.tracing import Sources, containment
 

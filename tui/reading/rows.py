@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tui.documents.model import Document, Table
-from tui.documents.places import Range
+from tui.documents.places import Range, without_space
 from tui.reading.sentencing import sentence_ranges
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -22,7 +22,8 @@ def said_in(document: Document, start: int, end: int) -> list[Range]:
             continue
         first, last = max(table.start, place), min(table.end, end)
         found += sentence_ranges(document.text, place, first)
-        found += (row for row in (_bare(document.text, *row) for row in _rows(document, table, first, last)) if row)
+        rows = (without_space(document.text, *row) for row in _rows(document, table, first, last))
+        found += (row for row in rows if row[0] < row[1])
         place = last
     return [*found, *sentence_ranges(document.text, place, end)]
 
@@ -43,11 +44,3 @@ def _rows(document: Document, table: Table, start: int, end: int) -> Iterator[Ra
         past = match.end() if match and match.end() > place else end
         yield place, past
         place = past
-
-
-def _bare(text: str, start: int, end: int) -> Range | None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return (start, end) if end > start else None

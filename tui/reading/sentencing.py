@@ -6,10 +6,9 @@ A line end inside a paragraph is no end of a sentence: texts of PDFs are wrapped
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-Range = tuple[int, int]
-"""`text[start:end]`."""
+from tui.documents.places import Range, without_space
 
 _ABBREVIATED = (
     r"[A-Z]", "Mr", "Ms", "Mrs", "Dr", "St", "vs", "cf", "p", "pp", "pg", "No", "al", "ca", "Eq", "Fig", "Sec", "Vol",
@@ -66,15 +65,12 @@ def _blocks(text: str, start: int, end: int) -> Iterator[Range]:
 
 
 def _add(found: list[Range], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
+    start, end = without_space(text, start, end)
     if end > start:
         found.append((start, end))
 
 
-def merged(ranges: list[Range] | tuple[Range, ...], gap: int = 1) -> tuple[Range, ...]:
+def merged(ranges: Sequence[Range], gap: int = 1) -> tuple[Range, ...]:
     """Ranges in order, those that touch (up to `gap` characters apart) joined."""
     joined: list[Range] = []
     for start, end in sorted(ranges):

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from tui.documents.places import Range
 from tui.reading.bracketed import cited, located
 from tui.reading.extractive import units
-from tui.reading.sentencing import Range, sentence_ranges
+from tui.reading.sentencing import sentence_ranges
 
 _MARK = re.compile(r"\s*(?:#{1,6}\s+|>\s+)*(?:[-*+•·–]\s+(?:\[[ xX]\]\s+)?|\(?\d{1,3}[.):]\s+|\d{1,3}、\s*)?")
 _HEADING = re.compile(r"\s*#{1,6}\s")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tui.documents.model import Document
 from tui.documents.places import Range
+from tui.reading.sentencing import merged
 from tui.reading.terms import terms
 
 _AROUND = 600
@@ -38,24 +39,42 @@ _POSSESSIVE = re.compile(r"[’']s?$")
 _TITLE_CASE = 0.6
 
 
-def strange(document: Document, statement: str, ranges: Sequence[Range], language: str) -> tuple[str, ...]:
-    """As they are written in the statement, in order, each once. Numbers by value: `1,000` is held by `1000`.
+class Strange:
+    """Finds them in the statements on one document; what each place holds is counted once for all of them."""
 
-    Names are words with a capital inside a sentence, so there are none in German and in texts without capitals, where
-    titles in `《》` and quotation marks are looked for instead.
-    """
-    wanted = [*_numbers(statement), *_names(statement, language)]
-    quoted = [match[1] for match in _QUOTED.finditer(statement)]
-    if not wanted and not quoted:
-        return ()
-    text = "\n".join(document.text[start:end] for start, end in _whole_places(document, ranges))
-    held = set(terms(text))
-    held |= {_WORDS[term] for term in held if term in _WORDS}
-    held |= {_HAN_DIGITS[character] for character in set(text) if character in _HAN_DIGITS}
-    found = [written for written, needed in wanted if not needed <= held]
-    bare = _bare(text) if quoted else ""
-    found += [title for title in quoted if _bare(title) not in bare]
-    return tuple(dict.fromkeys(found))
+    def __init__(self, document: Document, language: str) -> None:
+        self._document = document
+        self._language = language
+        self._held: dict[tuple[Range, ...], frozenset[str]] = {}
+
+    def find(self, statement: str, ranges: Sequence[Range]) -> tuple[str, ...]:
+        """As they are written in the statement, in order, each once. Numbers by value: `1,000` is held by `1000`.
+
+        Names are words with a capital inside a sentence, so there are none in German and in texts without capitals,
+        where titles in `《》` and quotation marks are looked for instead.
+        """
+        wanted = [*_numbers(statement), *_names(statement, self._language)]
+        quoted = [match[1] for match in _QUOTED.finditer(statement)]
+        if not wanted and not quoted:
+            return ()
+        places = _whole_places(self._document, ranges)
+        held = self._terms(places)
+        found = [written for written, needed in wanted if not needed <= held]
+        bare = _bare(self._text(places)) if quoted else ""
+        found += [title for title in quoted if _bare(title) not in bare]
+        return tuple(dict.fromkeys(found))
+
+    def _text(self, places: Sequence[Range]) -> str:
+        return "\n".join(self._document.text[start:end] for start, end in places)
+
+    def _terms(self, places: tuple[Range, ...]) -> frozenset[str]:
+        if places not in self._held:
+            text = self._text(places)
+            held = set(terms(text))
+            held |= {_WORDS[term] for term in held if term in _WORDS}
+            held |= {_HAN_DIGITS[character] for character in set(text) if character in _HAN_DIGITS}
+            self._held[places] = frozenset(held)
+        return self._held[places]
 
 
 def _numbers(statement: str) -> Iterator[tuple[str, set[str]]]:
@@ -76,7 +95,7 @@ def _names(statement: str, language: str) -> Iterator[tuple[str, set[str]]]:
         yield match.group(), set(terms(match.group()))
 
 
-def _whole_places(document: Document, ranges: Sequence[Range]) -> list[Range]:
+def _whole_places(document: Document, ranges: Sequence[Range]) -> tuple[Range, ...]:
     """The ranges widened to whole pages, or by a paragraph where there are none; joined where they overlap."""
     wide: list[Range] = []
     for start, end in ranges:
@@ -85,13 +104,7 @@ def _whole_places(document: Document, ranges: Sequence[Range]) -> list[Range]:
             wide.append((min(span.start for span in pages), max(span.end for span in pages)))
         else:
             wide.append((max(0, start - _AROUND), min(len(document.text), end + _AROUND)))
-    joined: list[Range] = []
-    for start, end in sorted(wide):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
+    return merged(wide, gap=0)
 
 
 def _bare(text: str) -> str:

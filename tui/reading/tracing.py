@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tui.reading.sentencing import Range, sentence_ranges
+from tui.documents.places import Range
+from tui.reading.sentencing import sentence_ranges
 from tui.reading.terms import terms
 
 _ENOUGH, _ENOUGH_UNSPACED = 0.5, 0.3
