@@ -112,18 +112,20 @@ async def test_a_summary_of_the_sample_document_by_the_demo_model(paths: Paths, 
     document = Document(
         path=str(SAMPLE), name="sample.md", kind="markdown", text=SAMPLE.read_text(encoding="utf-8"), spans=()
     )
-    async with opened(paths, demo_model, ctx_size=1024, parallel=2) as runtime:
+    # With more slots or a cache this model says other words each time, and once in a while finds no end for them.
+    options = SummaryOptions(cache_prompt=False)
+    async with opened(paths, demo_model, ctx_size=1024) as runtime:
         done = 0
-        async with contextlib.aclosing(summarize(runtime, document)) as events:
+        async with contextlib.aclosing(summarize(runtime, document, options)) as events:
             async for event in events:
                 done += isinstance(event, ChunkDone)
                 if done == 3:
                     break
-    async with opened(paths, demo_model, ctx_size=1024, parallel=2) as runtime:
+    async with opened(paths, demo_model, ctx_size=1024) as runtime:
         journalled = runtime.store.journal.count()
         plan: PlanMade | None = None
         finished: Finished | None = None
-        async for event in summarize(runtime, document):
+        async for event in summarize(runtime, document, options):
             plan = event if isinstance(event, PlanMade) else plan
             finished = event if isinstance(event, Finished) else finished
         assert plan is not None
